@@ -107,7 +107,8 @@ def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figur
         for name, stub in stubs.items():
             patch.setattr(events_workers, name, stub)
         patch.setattr(events_plan, "is_retagged", lambda *_: False)
-        found = events_workers._stage_in_workers(warehouse, opened, [{}])
+        batch = events_workers._landed_batch(warehouse, opened, [{}])
+        found = events_workers._stage_in_workers(warehouse, opened, [{}], batch)
     return found if isinstance(found, str) else found["plan"]["recorded"]["source"]["told"]
 
 

@@ -15,6 +15,8 @@ from tidemark.rules.event_plan import told_names
 from tidemark.rules.names import names_of, unique
 from tidemark.rules.table_names import named_tables
 
+_IS_SECRET = "its rows are kept nowhere but in its tables"
+
 
 def events_of_workers(
     warehouse: Warehouse, opened: Values, body: str, files: list[Values]
@@ -36,37 +38,54 @@ def events_of_workers(
     """
     if not files or not asks_workers(warehouse, opened):
         return None
-    found: Values | str | None = why_not_workers(warehouse, opened, body, "covers.why_not")
-    if found is None:
-        found = _stage_in_workers(warehouse, opened, files)
-        if not isinstance(found, str):
-            return {"parts": [ALL_OF_IT], "staged": found}
+    view = warehouse.macro("run_view", opened["cfg"]["target"], "events")
+    is_one_task = why_not_workers(warehouse, opened, body, "covers.why_not") is None
+    can_keep = warehouse.adapter.has_views(view)
     why = why_not_workers(warehouse, opened, body, "covers.why_not_read")
-    read: Values | str = why or _read_by_workers(warehouse, opened, files)
-    if not isinstance(read, str):
-        return read
-    leave_to_spark(warehouse, opened, read)
+    if not why and not is_one_task and not can_keep:
+        why = _IS_SECRET
+    found: Values | str = why or _landed_batch(warehouse, opened, files)
+    if not isinstance(found, str):
+        if is_one_task:
+            staged = _stage_in_workers(warehouse, opened, files, found)
+            if not isinstance(staged, str):
+                return {"parts": [ALL_OF_IT], "staged": staged}
+        found = _read_by_workers(warehouse, opened, files, found, view) if can_keep else _IS_SECRET
+    if not isinstance(found, str):
+        return found
+    leave_to_spark(warehouse, opened, found)
     return None
 
 
-def _read_by_workers(warehouse: Warehouse, opened: Values, files: list[Values]) -> Values | str:
-    """Return {parts, landing, batch} of events that the workers read; a text: why Spark has to."""
-    cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
-    view = warehouse.macro("run_view", cfg["target"], "events")
-    if not adapter.has_views(view):
-        return "its rows are kept nowhere but in its tables"
+def _landed_batch(warehouse: Warehouse, opened: Values, files: list[Values]) -> Values | str:
+    """Return {landed, sifted, batch}: the files, what was opened of them, what their events bring.
+
+    A text: why Spark has to look.
+    """
     landed = of_engine("events.load.landed_of", files)
     if isinstance(landed, str):
         return landed
+    # a canonical event wraps nothing
     sifted = None
-    if cfg["format"] == "debezium":
-        sifted = adapter.sift_events(landed, tables_of(opened))
+    if opened["cfg"]["format"] == "debezium":
+        sifted = warehouse.adapter.sift_events(landed, tables_of(opened))
     if isinstance(sifted, str):
         return sifted
-    why = of_engine("covers.why_not_opened", cfg) if sifted else None
-    batch = why or _batch_to_come(warehouse, opened, sifted)
+    batch = _batch_to_come(warehouse, opened, sifted)
     if isinstance(batch, str):
         return batch
+    return {"landed": landed, "sifted": sifted.files if sifted else [], "batch": batch}
+
+
+def _read_by_workers(
+    warehouse: Warehouse, opened: Values, files: list[Values], found: Values, view: str
+) -> Values | str:
+    """Return {parts, landing, batch} of events that the workers read; a text: why Spark has to."""
+    cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
+    why: str | None = of_engine("covers.why_not_opened", cfg) if found["sifted"] else None
+    if why:
+        return why
+    batch: Values = {**found["batch"]}
     # what Spark finds by looking into a batch
     if source_of(opened).get("by_content") is None:
         batch["by_content"] = bool(state["first"] and cfg["sequence_by"])
@@ -75,8 +94,8 @@ def _read_by_workers(warehouse: Warehouse, opened: Values, files: list[Values]) 
         # it stands where the first event with the column does, which nobody has looked for
         return "a column with a default is new at the source"
     source = {
-        "landed": landed,
-        "sifted": sifted.files if sifted else [],
+        "landed": found["landed"],
+        "sifted": found["sifted"],
         "tables": batch["tables"],
         "named": batch["named"],
         "first": state["first"],
@@ -106,21 +125,12 @@ def _read_by_workers(warehouse: Warehouse, opened: Values, files: list[Values]) 
     return {"parts": [ALL_OF_IT], "landing": landing, "batch": batch}
 
 
-def _stage_in_workers(warehouse: Warehouse, opened: Values, files: list[Values]) -> Values | str:
-    """Return what the workers staged; a text: why Spark has to."""
+def _stage_in_workers(
+    warehouse: Warehouse, opened: Values, files: list[Values], found: Values
+) -> Values | str:
+    """Return what the workers staged; a text: why it takes more than one task."""
     cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
-    landed = of_engine("events.load.landed_of", files)
-    if isinstance(landed, str):
-        return landed
-    # a canonical event wraps nothing
-    sifted = None
-    if cfg["format"] != "canonical":
-        sifted = adapter.sift_events(landed, tables_of(opened))
-    if isinstance(sifted, str):
-        return sifted
-    batch = _batch_to_come(warehouse, opened, sifted)
-    if isinstance(batch, str):
-        return batch
+    batch: Values = found["batch"]
     if reorders_ties(warehouse, opened):
         return "events of one place are put in another order"
     if source_of(opened).get("open_snapshot") is not None:
@@ -141,8 +151,8 @@ def _stage_in_workers(warehouse: Warehouse, opened: Values, files: list[Values])
         return "a column with a default is new at the source"
     told = plan["recorded"]["source"]
     source = {
-        "landed": landed,
-        "sifted": sifted.files if sifted else [],
+        "landed": found["landed"],
+        "sifted": found["sifted"],
         "tables": batch["tables"],
         "named": batch["named"],
         "first": state["first"],

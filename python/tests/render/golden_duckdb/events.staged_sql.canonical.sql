@@ -2,8 +2,7 @@ select
     * replace (case when is_snapshot and op in ('c', 'p') then 'r' else op end as op),
     false as is_pair,
     md5(concat_ws('|', case
-        when is_numbered
-            then concat_ws('|', 'num', database, table_name, num, case op when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'p' then 'UPSERT' when 'd' then 'DELETE' end)
+        when is_numbered then concat_ws('|', 'num', database, table_name, num, case op when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'p' then 'UPSERT' when 'd' then 'DELETE' end)
         when place is not null
             then concat_ws('|', 'offset', database, table_name, place, case op when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'p' then 'UPSERT' when 'd' then 'DELETE' end)
         when event_time is not null or transaction_id is not null then 'content'

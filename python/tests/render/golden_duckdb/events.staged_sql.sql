@@ -1,9 +1,8 @@
 select
     *,
     false as is_pair,
-    md5(concat_ws('|', connector, name, if(landed_id is null or op = 'r',
-        concat_ws('|', place, event_serial_no, op), concat_ws('|', 'landed', landed_id)), content))
-        as event_id,
+    md5(concat_ws('|', concat_ws('|', connector, name, if(landed_id is null or op = 'r',
+        concat_ws('|', place, event_serial_no, op), concat_ws('|', 'landed', landed_id))), content)) as event_id,
     concat_ws('|', place, case when op = 'r' then content end, name) as grp
 from (
     select

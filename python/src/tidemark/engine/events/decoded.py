@@ -13,7 +13,13 @@ from typing import Any
 
 from tidemark.engine.events.load import Batch
 from tidemark.engine.events.parsed import operation_sql
-from tidemark.engine.events.staged import TOLD_OF_CANONICAL, told_of_debezium
+from tidemark.engine.events.staged import (
+    GROUP_OF_DEBEZIUM,
+    IDENTITY_OF_DEBEZIUM,
+    TOLD_OF_CANONICAL,
+    identity_of_canonical,
+    told_of_debezium,
+)
 from tidemark.engine.events.types import no_value_sql, unproven_sql, value_sql
 from tidemark.engine.quoted import identifier, literal
 from tidemark.engine.types import kind_of
@@ -209,7 +215,7 @@ def _lacks(batch: Batch, number: int) -> str:
 
 
 def _debezium_terms(batch: Batch, asked: Asked) -> str:
-    delivery = "cast(null as varchar)"
+    delivery = _TEXT
     if not batch.load.keys and not batch.sifted:
         delivery = "if(coalesce(delivered_us, total_order) is null, null, md5(raw))"
     return f"""{operation_sql("op")} as _operation,
@@ -217,28 +223,16 @@ def _debezium_terms(batch: Batch, asked: Asked) -> str:
     cast(total_order as bigint) as _total_order,
     snapshot_mark as _snapshot_mark,
     {"spot" if asked.is_sequenced else _NUMBERS} as _position,
-    concat_ws('|', place, if(op = 'r', content, null), name) as _group,
-    if(landed_id is not null and op <> 'r',
-        concat_ws('|', connector, name, 'landed', landed_id),
-        concat_ws('|', connector, name, place, event_serial_no, op)) as _identity,
+    {GROUP_OF_DEBEZIUM} as _group,
+    {IDENTITY_OF_DEBEZIUM} as _identity,
     {delivery} as _delivery_hash,
     op = 'c' and connector in {_MOVING} as _may_be_move,
     is_key_image as _is_key_image"""
 
 
 def _canonical_terms(asked: Asked) -> str:
-    told = operation_sql("op")
-    otherwise = (
-        "'content'"
-        if asked.by_content
-        else "if(event_time is not null or transaction_id is not null, 'content', "
-        "concat('line|', landing_num))"
-    )
-    identity = f"""case
-        when is_numbered then concat_ws('|', 'num', database, table_name, num, {told})
-        when place is not null then concat_ws('|', 'offset', database, table_name, place, {told})
-        else {otherwise} end"""
-    return f"""if(is_snapshot and op in ('c', 'p'), 'READ', {told}) as _operation,
+    identity = identity_of_canonical(asked.by_content)
+    return f"""if(is_snapshot and op in ('c', 'p'), 'READ', {operation_sql("op")}) as _operation,
     if(is_numbered, num, null) as _supplied_num,
     cast(null as bigint) as _total_order,
     if(is_snapshot, 'true', null) as _snapshot_mark,

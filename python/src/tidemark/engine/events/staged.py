@@ -46,10 +46,10 @@ def staged_sql(batch: Batch) -> str:
             )
         doubts += [f"when {condition} then {number}" for condition in conditions if condition]
     before = f"case when op <> 'd' and ({has_before}) then {hash_sql(load, load.keys, 'k')} end"
-    told, identity = (
-        (TOLD_OF_CANONICAL, _CANONICAL_IDENTITY)
+    told, identity, group = (
+        (TOLD_OF_CANONICAL, identity_of_canonical(), "cast(null as varchar)")
         if batch.is_canonical
-        else (told_of_debezium(), _DEBEZIUM_IDENTITY)
+        else (told_of_debezium(), IDENTITY_OF_DEBEZIUM, GROUP_OF_DEBEZIUM)
     )
     if batch.is_canonical:
         doubts.append(f"when {unproven_sql('time_text', 'event_time', 'timestamp')} then -1")
@@ -58,7 +58,8 @@ def staged_sql(batch: Batch) -> str:
     return f"""select
     *{read if batch.is_canonical else ""},
     false as is_pair,
-    {identity}
+    md5(concat_ws('|', {identity}, content)) as event_id,
+    {group} as grp
 from (
     select
         op, landed_id, content,
@@ -91,10 +92,11 @@ def told_of_debezium() -> str:
             as timestamp with time zone) as event_time"""
 
 
-_DEBEZIUM_IDENTITY = """md5(concat_ws('|', connector, name, if(landed_id is null or op = 'r',
-        concat_ws('|', place, event_serial_no, op), concat_ws('|', 'landed', landed_id)), content))
-        as event_id,
-    concat_ws('|', place, case when op = 'r' then content end, name) as grp"""
+GROUP_OF_DEBEZIUM = "concat_ws('|', place, case when op = 'r' then content end, name)"
+"""Events of one place in the source: those of a snapshot, which share one, by their content."""
+IDENTITY_OF_DEBEZIUM = """concat_ws('|', connector, name, if(landed_id is null or op = 'r',
+        concat_ws('|', place, event_serial_no, op), concat_ws('|', 'landed', landed_id)))"""
+"""What an event is known by, with its content."""
 
 TOLD_OF_CANONICAL = f"""unsupplied, coalesce(cast(sequence_num as bigint), num) as num,
         num as landing_num, sequence_num is not null as is_numbered, db as database,
@@ -103,14 +105,21 @@ TOLD_OF_CANONICAL = f"""unsupplied, coalesce(cast(sequence_num as bigint), num) 
         cast(null as varchar) as snapshot_mark,
         time_text, {value_sql("time_text", "timestamp")} as event_time"""
 
-_CANONICAL_IDENTITY = f"""md5(concat_ws('|', case
-        when is_numbered
-            then concat_ws('|', 'num', database, table_name, num, {operation_sql("op")})
+
+def identity_of_canonical(by_content: bool = False) -> str:
+    """Return what a canonical event is known by, with its content.
+
+    Args:
+        by_content: Whether one without number and offset is known by its content alone.
+    """
+    operation = operation_sql("op")
+    is_known = "true" if by_content else "event_time is not null or transaction_id is not null"
+    return f"""case
+        when is_numbered then concat_ws('|', 'num', database, table_name, num, {operation})
         when place is not null
-            then concat_ws('|', 'offset', database, table_name, place, {operation_sql("op")})
-        when event_time is not null or transaction_id is not null then 'content'
-        else concat('line|', landing_num) end, content)) as event_id,
-    cast(null as varchar) as grp"""
+            then concat_ws('|', 'offset', database, table_name, place, {operation})
+        when {is_known} then 'content'
+        else concat('line|', landing_num) end"""
 
 
 def left_out_sql(name: str) -> str:
