@@ -29,14 +29,20 @@ SETTINGS: dict[str, dict[str, Any]] = {
 """Name of the model, and what of `meta.tidemark` it has beside where its files lie."""
 
 
-def write_extract(path: Path, number: int, rows: int, reject: bool = False) -> None:
-    """So many rows, of which a fifth is new, a fifth gone and two fifths changed since the day before."""
+def write_extract(
+    path: Path, number: int, rows: int, *, reject: bool = False, changed: int | None = None
+) -> None:
+    """So many rows, of which a fifth is new, a fifth gone and two fifths changed since the day before.
+
+    Args:
+        changed: What the values that change are made of, where that is not the number.
+    """
     keys = range(number * rows // 5, number * rows // 5 + rows)
     names = [f"v{place}" for place in range(VALUES)]
     with path.open("w") as file:
         file.write(",".join(["id", *names]) + "\n")
         for key in keys:
-            value = number if key % 5 in (1, 2) else 0
+            value = (number if changed is None else changed) if key % 5 in (1, 2) else 0
             cells = (f"{key % 97}.{(key + value + place) % 90 + 10}" for place in range(VALUES))
             file.write(",".join(chain([f"key-{key:09}"], cells)) + "\n")
         if reject:
@@ -93,7 +99,7 @@ def workload_k(rounds: int, scale: float) -> Result:
                 progress(f"round {number + 1}: {name} {taken.rounds[-1].seconds:.1f} s")
             late["again"].rounds.append(bench.run(NEXT, "--select", "plain"))
             late["late"].rounds.append(bench.run(LATE, "--select", "plain"))
-            write_extract(bench.landing / "rows" / f"{BEFORE}.csv", 5, rows)
+            write_extract(bench.landing / "rows" / f"{BEFORE}.csv", 2, rows, changed=5)
             late["corrected"].rounds.append(bench.run(BEFORE, "--select", "plain"))
     return result
 

@@ -142,7 +142,8 @@ class Bench:
         with contextlib.redirect_stdout(io.StringIO()):  # what is shown or compiled is printed
             result: Any = dbtRunner().invoke(["--quiet", *arguments])
         if not result.success:
-            sys.exit(f"dbt {arguments[0]} failed: see {self.home / 'logs' / 'dbt.log'}")
+            told = [result.exception, *(one.message for one in result.result or () if one.message)]
+            sys.exit(f"dbt {arguments[0]} failed: {' '.join(str(one) for one in told if one)}")
         return result.result.results
 
     def run(self, date: str, *arguments: str) -> Timing:

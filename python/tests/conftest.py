@@ -30,7 +30,7 @@ from urllib.parse import urlparse
 
 import pytest
 
-from tests import costs, interpreted, statements, turns
+from tests import costs, statements, tenths, turns
 from tests.hash_vectors import PEPPER
 from tests.thrift_server import ThriftServer, thrift_server
 
@@ -58,11 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    tenth = interpreted.wanted()
-    return [
-        f"Spark interprets the modules of tenth {tenth} ({interpreted.VARIABLE})",
-        turns.told_turn(config),
-    ]
+    return [tenths.IS_INTERPRETED.told(), tenths.BY_SPARK.told(), turns.told_turn(config)]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -110,7 +106,8 @@ class Project:
 
     target = "ci"
     file_format = "delta"
-    spark_settings = interpreted.COMPILED
+    spark_settings = tenths.COMPILED
+    engine = "auto"
 
     def __init__(self, root: Path, schema: str, home: Path) -> None:
         self.root = root
@@ -136,8 +133,8 @@ class Project:
             flags: {send_anonymous_usage_stats: false, validate_macro_args: true}
             models: {tests: {+file_format: FORMAT}, tidemark: {+enabled: false}}
             seeds: {tests: {+file_format: FORMAT}, tidemark: {+enabled: false}}
-            vars: {tidemark__commits_format: FORMAT}
-            """.replace("FORMAT", self.file_format),
+            vars: {tidemark__commits_format: FORMAT, tidemark__engine: ENGINE}
+            """.replace("FORMAT", self.file_format).replace("ENGINE", self.engine),
         )
         # What `dbt deps` does for `packages: [{local: …}]`, without its seconds.
         (root / "dbt_packages").mkdir()
@@ -438,13 +435,13 @@ def module_project(
 
 
 @pytest.fixture(scope="module", autouse=True)
-def spark_settings(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let Spark compile the expressions of a module's projects, as it does for users, or interpret them."""
+def ways_of_the_day(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let a module's projects load as those of users do, or interpreted, or by Spark SQL alone."""
     name = request.module.__name__.rpartition(".")[2]
-    is_interpreted = interpreted.is_interpreted(name, interpreted.wanted())
-    settings = interpreted.INTERPRETED if is_interpreted else interpreted.COMPILED
+    settings = tenths.INTERPRETED if tenths.IS_INTERPRETED.has(name) else tenths.COMPILED
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Project, "spark_settings", settings)
+        patch.setattr(Project, "engine", "spark" if tenths.BY_SPARK.has(name) else "auto")
         yield
 
 

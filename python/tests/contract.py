@@ -45,6 +45,11 @@ r as (
     select 2 as k, 'B' as w union all select 3, 'C' union all select cast(null as int), 'D'
 )
 """
+_TEXTS = """with t as (
+    select ' Straße  ' as s union all select '' union all select cast(null as string) union all select '\u3000\tab '
+    union all select 'ÄÖÜ éàñ ÇŁŽ Жж' union all select 'aaba🙂c' union all select 'İstanbul' where false union all select 'ﬁ' where false
+)
+"""
 
 QUERIES = {
     "count_if of nothing": _NUMBERS + "select count_if(a > 1) as n from t where k > 5",
@@ -108,6 +113,14 @@ QUERIES = {
     "from (select * from t union all select 7, cast('0.1' as double) union all select 8, cast('-2.5e-300' as double) union all select 9, cast('-Infinity' as double) union all select 10, cast('0.5' as double))",
     "text of a real": "select format_string('%a', cast(x as double)) as t from (select cast('0.1' as float) as x union all select cast('16777217' as float) union all select cast(null as float))",
     "names on conditions": _NUMBERS + "select array_except(array(if(a > 0, 'x', null), if(s = '', 'y', null), cast(null as string)), array(cast(null as string))) as u from t",
+    "texts by their characters": _TEXTS + "select s, length(s) as n, substring(s, 2, 3) as x, substr(s, 4) as y, left(s, 2) as z, replace(s, 'a', '') as r, nullif(s, '') as u from t",
+    "trimmed texts": _TEXTS + "select trim(s) as x, ltrim(s) as y, rtrim(s) as z, trim(both 'a' from s) as w from t",
+    "texts in another case": _TEXTS + "select lower(s) as x, upper(s) as y, upper(trim(s)) as z from t",
+    "rounded decimals": "select round(x) as r, round(x, 1) as s, round(x, 2) as t, round(x, 3) as u from (select 9.95 as x union all select -0.25 union all select 99.50 union all select cast(null as decimal(4,2)))",
+    "a rounded double": "select transform(array(cast(x as double)), v -> (round(v, 2)))[0] as r, transform(array(cast(x as double)), `v` -> (round(V)))[0] as s from ("
+    + " union all ".join(f"select cast('{x}' as double) as x" for x in ("1.005", "-1.005", "2.675", "0.125", "-0.001", "0.0049", "1e-9", "-0.0", "2.5", "-2.5", "1234567.895", "0.285", "999999999.994999"))
+    + " union all select cast(null as double))",
+    "a value by its name": _NUMBERS + "select transform(array(t.s), `s` -> (concat(lower(s), '!')))[0] as x, transform(array(a), `s` -> (coalesce(s, 7)))[0] as y from t",
     "hint": _SIDES + "select /*+ broadcast(r) */ l.v from l left anti join r on l.k = r.k",
 }  # fmt: skip
 

@@ -98,7 +98,7 @@ class Home:
 
     @property
     def temporary(self) -> Path:
-        """Spark's shuffle files and other scratch space."""
+        """Spark's shuffle files and other scratch space, for the eyes of its owner alone."""
         return self.root / "tmp"
 
     @property
@@ -108,8 +108,10 @@ class Home:
 
     def create(self) -> Home:
         """Create the folders that must exist before Spark starts."""
-        for folder in (self.root, self.logs, self.temporary):
+        for folder in (self.root, self.logs):
             folder.mkdir(parents=True, exist_ok=True)
+        # rows lie there while a load runs, sensitive values among them
+        self.temporary.mkdir(mode=0o700, exist_ok=True)
         return self
 
 

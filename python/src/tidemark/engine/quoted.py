@@ -1,8 +1,11 @@
-"""Names and texts as DuckDB reads them."""
+"""Names and texts as DuckDB reads them, and the end of a query that is Spark's to answer."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+_BY_SPARK = "by Spark alone"
 
 
 def identifier(name: str) -> str:
@@ -18,3 +21,14 @@ def literal(text: str) -> str:
 def list_sql(texts: Iterable[str]) -> str:
     """Return texts as a list that DuckDB reads."""
     return f"[{', '.join(literal(text) for text in texts)}]"
+
+
+def end_told(what: str) -> str:
+    """Return what a query ends with that meets a row whose value only Spark works out."""
+    return f"{_BY_SPARK}: {what}"
+
+
+def end_of(error: Exception) -> str | None:
+    """Return what a query ended with by end_told(); None: it ended otherwise."""
+    told = re.search(rf"{_BY_SPARK}: [\w ()]+", str(error))
+    return told[0] if told else None

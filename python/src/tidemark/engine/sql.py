@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from tidemark.engine.load import Column, Load, Target
+from tidemark.engine.load import VALUE, Column, Load, Target
 from tidemark.engine.members import line_doubt_sql, lines_sql, member_doubt_sql
 from tidemark.engine.quoted import identifier, list_sql, literal
 from tidemark.engine.types import (
@@ -19,6 +19,7 @@ from tidemark.engine.types import (
     is_floating,
     kind_of,
     negative_zero_sql,
+    no_value_sql,
     text_sql,
     unproven_sql,
     unproven_value_sql,
@@ -31,23 +32,74 @@ def arrived_sql(load: Load, has_quotes: bool) -> str:
     Its columns: c0, c1, …, `kh` and `rh` (the hashes of key and row), `unproven`, the number of
     the first column whose value the engine cannot answer for, from 0, -1 for a whole line, and
     `within`, how many separators the row has inside its fields, as it can where the files have
-    quotes.
+    quotes. Where the load takes rejects, a row that is one has a `reason` and its texts (`raw`), no
+    `rh`, and no `kh` if the key is the reason.
     """
     values = []
     doubts = [f"when {line_doubt_sql()} then -1"] if load.format == "json" else []
     for number, column in enumerate(load.columns):
         values.append(f"{_value(column)} as c{number}")
         doubts += _doubts(load, number, column)
+    keys, row, reject = hash_sql(load, load.keys), hash_sql(load, load.compared), ""
+    if load.takes_rejects:
+        of_key, reasons = reasons_sql(load)
+        raw = f"case when reason is not null then {_raw(load)} end"
+        reject = f"    {reasons} as reason,\n    {raw} as raw,\n"
+        keys, row = f"if({of_key}, null, {keys})", f"if(reason is null, {row}, null)"
+        # characters that JSON has by their numbers
+        doubts.append(r"when regexp_matches(raw, '\\[ubf]') then -1")
     doubt = f"case {' '.join(doubts)} end" if doubts else "null"
     # a value is used by its number in the same select: DuckDB works it out once
     return (
         f"select {', '.join(values)},\n"
-        f"    {hash_sql(load, load.keys)} as kh,\n"
-        f"    {hash_sql(load, load.compared)} as rh,\n"
+        f"{reject}"
+        f"    {keys} as kh,\n"
+        f"    {row} as rh,\n"
         f"    {doubt} as unproven,\n"
         f"    {_separators_within(load) if has_quotes else '0'} as within\n"
         f"from {files_sql(load)}"
     )
+
+
+def reasons_sql(load: Load) -> tuple[str, str]:
+    """Return a condition, that a row's key is the reason to reject it, and the first reason."""
+    reasons, of_keys = [], []
+    order = sorted(
+        range(len(load.columns)), key=lambda one: load.columns[one].name not in load.keys
+    )
+    for number in order:
+        column, found = load.columns[number], []
+        if none := _no_value(load, number):
+            found.append((none, f"cast_failed: {column.name}"))
+        if column.is_required:
+            what = "null_key" if column.name in load.keys else "null_value"
+            found.append((f"c{number} is null", f"{what}: {column.name}"))
+        reasons += [f"when {one} then {literal(text)}" for one, text in found]
+        of_keys += [one for one, _ in found if column.name in load.keys]
+    return " or ".join(
+        of_keys
+    ) or "false", f"case {' '.join(reasons)} end" if reasons else "null::varchar"
+
+
+def _no_value(load: Load, number: int) -> str | None:
+    """Return a condition: what arrived for a column is surely no value of it."""
+    column = load.columns[number]
+    none = no_value_sql(f"f{column.place}", column.type) if column.place is not None else None
+    # which is looked at where there is none: of a NULL it is false
+    return (
+        f"case when c{number} is null then coalesce({none}, false) else false end" if none else None
+    )
+
+
+def _raw(load: Load) -> str:
+    """Return a row as it arrived, as JSON."""
+    terms = []
+    for column in load.columns:
+        if column.place is not None:
+            text = f"f{column.place}"
+            shown = f"if({text} is null, null, '***')" if column.is_sensitive else text
+            terms.append(f"{identifier(column.name)} := {shown}")
+    return f"cast(to_json(struct_pack({', '.join(terms)})) as varchar)"
 
 
 def _value(column: Column) -> str:
@@ -59,13 +111,16 @@ def _value(column: Column) -> str:
 
 
 def _doubts(load: Load, number: int, column: Column) -> list[str]:
+    is_judged = column.is_required and not load.takes_rejects
     if column.place is None:
-        return [f"when true then {number}"] if column.is_required else []
-    conditions = [f"c{number} is null"] if column.is_required else []
+        return [f"when true then {number}"] if is_judged else []
+    conditions = [f"c{number} is null"] if is_judged else []
     if load.format == "json":
         conditions.append(member_doubt_sql(load.fields[column.place], column.place, column.type))
     if column.arrives_as != column.type or load.format == "csv":
-        conditions.append(unproven_sql(f"f{column.place}", f"c{number}", column.type))
+        odd = unproven_sql(f"f{column.place}", f"c{number}", column.type)
+        none = _no_value(load, number) if load.takes_rejects else None
+        conditions.append(f"case when {odd} then not {none} else false end" if none else odd)
     elif doubt := unproven_value_sql(f"c{number}", column.type):
         conditions.append(doubt)
     return [f"when {condition} then {number}" for condition in conditions]
@@ -122,8 +177,20 @@ def hash_sql(load: Load, names: Sequence[str], of: str = "c") -> str:
     texts = {}
     for name in names:
         number = load.number(name)
-        texts[name] = text_sql(f"{of}{number}", load.columns[number].type)
+        text = text_sql(*compared_sql(load, number, f"{of}{number}"))
+        if load.columns[number].is_sensitive:
+            pepper = load.pepper
+            text = f"sha256({literal(f'{len(pepper.encode())}:{pepper}')} || {text})"
+        texts[name] = text
     return f"{'sha256' if load.hash == 'sha256' else 'md5'}({hashed_sql(texts)})"
+
+
+def compared_sql(load: Load, number: int, value: str) -> tuple[str, str]:
+    """Return what is compared of a column's value, and its Spark type."""
+    column = load.columns[number]
+    if column.compared is None:
+        return value, column.type
+    return column.compared[0].replace(identifier(VALUE), value), column.compared[1]
 
 
 def hashed_sql(texts: Mapping[str, str]) -> str:
@@ -139,8 +206,12 @@ def hashed_sql(texts: Mapping[str, str]) -> str:
 
 
 def one_of_each_sql(load: Load) -> str:
-    """Return a query of what arrived, one of exact copies: that of the greatest ignored values."""
-    numbers = [load.number(name) for name in load.ignored]
+    """Return a query of what arrived, one of exact copies: that of the greatest ignored values.
+
+    Values are ignored, too, where something else is compared in their place.
+    """
+    others = [one.name for one in load.columns if one.compared and one.name in load.compared]
+    numbers = [load.number(name) for name in (*load.ignored, *others)]
     order = [
         f"{text_sql(f'c{number}', load.columns[number].type)} desc nulls last" for number in numbers
     ]
@@ -233,7 +304,10 @@ def changed_sql(load: Load) -> str:
     names = []
     for name in load.compared:
         number = load.number(name)
-        differs = f"before_c{number} is distinct from after_c{number}"
+        before, after = (
+            compared_sql(load, number, f"{side}_c{number}")[0] for side in ("before", "after")
+        )
+        differs = f"{before} is distinct from {after}"
         names.append(f"if({differs}, {literal(name)}, null)")
     changed = f"list_filter([{', '.join(names)}], lambda name: name is not null)" if names else "[]"
     return f"case when op = 'U' then cast({changed} as varchar[]) end"
@@ -341,7 +415,10 @@ def _listed(operations: Collection[str]) -> str:
 def _is_told_by_hash(load: Load) -> bool:
     """Return whether rows of equal hashes are equal: those that came then stand for those there."""
     hashed = {*load.keys, *load.compared}
-    return all(column.name in hashed and not is_floating(column.type) for column in load.columns)
+    return all(
+        column.name in hashed and not column.compared and not is_floating(column.type)
+        for column in load.columns
+    )
 
 
 def supplied_sql(load: Load, supplied: Target) -> str:

@@ -6,7 +6,7 @@ task of Spark's. A task that is repeated writes others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -17,7 +17,7 @@ from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Load, Target
 from tidemark.engine.members import doubt_of
 from tidemark.engine.pages import broken_file
-from tidemark.engine.quoted import identifier, literal
+from tidemark.engine.quoted import end_of, identifier, literal
 from tidemark.engine.ranges import part_of, write_part
 from tidemark.engine.room import Room, connection
 from tidemark.engine.sql import (
@@ -47,7 +47,8 @@ class Outcome:
         current: Those for current; None: it stays as it is.
         replaced: The paths of the files that they take the place of; None: of all that it has.
         supplied: Those with the keys that a delta supplies.
-        kept: The file that has the rows until there are tables for them; None: they are written.
+        kept: The file that has the rows until there are tables for them, or, of a load that is
+            declined, until other tasks compare them; None: there is none.
         of_table: The table of the source that change events call theirs; empty: they call none.
     """
 
@@ -76,33 +77,37 @@ class Targets:
     supplied: Target | None = None
 
 
-def compare(load: Load, targets: Targets, room: Room) -> Outcome:
+def compare(load: Load, targets: Targets, room: Room, *, aside: str = "") -> Outcome:
     """Compare an extract with current and write what its tables get.
 
     Args:
         load: The load.
         targets: The tables.
         room: What may be taken.
+        aside: The folder where the rows are kept if some are rejects; its parent is there. Empty:
+            they are not.
     """
     with connection(room) as db:
         found = _classify(db, load, targets)
         if isinstance(found, str):
-            return Outcome(declined=found)
+            return _left(db, load, found, aside)
         unwritable = unwritable_sql(load, STANDING)
         if unwritable and db.execute(unwritable).fetchone():
             return Outcome(declined="current has a -0.0")
         return _write(db, load, targets, found)
 
 
-def look_again(load: Load, targets: Targets, room: Room) -> Outcome:
+def look_again(load: Load, targets: Targets, room: Room, *, aside: str = "") -> Outcome:
     """Compare a full extract of the last date with current, which has that date already.
 
-    Nothing is written. Where the extract is not what current has, the engine does not answer.
+    No table is written to. Where the extract is not what current has, the engine does not answer.
 
     Args:
         load: The load.
         targets: The tables; of the log the files of the date.
         room: What may be taken.
+        aside: The folder where the rows are kept if they are others; its parent is there. Empty:
+            they are not.
 
     Returns:
         The figures that a load of the date has by what stood before it.
@@ -110,10 +115,11 @@ def look_again(load: Load, targets: Targets, room: Room) -> Outcome:
     with connection(room) as db:
         found = _classify(db, load, targets)
         if isinstance(found, str):
-            return Outcome(declined=found)
+            return _left(db, load, found, aside)
         counts = _operations(db)
         if any(counts.get(operation) for operation in "IUD"):
-            return Outcome(declined="the last date comes again, and not as it was")
+            why = "the last date comes again, and not as it was"
+            return Outcome(declined=why, kept=_keep(db, found, aside))
         logged = _logged(db, load, targets.log)
         if isinstance(logged, str):
             return Outcome(declined=logged)
@@ -154,7 +160,7 @@ def keep(load: Load, folder: str, room: Room, *, has_copies: bool = False) -> Ou
         load: The load.
         folder: The folder, whose parent is there.
         room: What may be taken.
-        has_copies: The file has exact copies of rows, too.
+        has_copies: The file has exact copies of rows and rejects, too.
     """
     import duckdb
 
@@ -164,17 +170,33 @@ def keep(load: Load, folder: str, room: Room, *, has_copies: bool = False) -> Ou
         except duckdb.Error as error:
             return Outcome(declined=reading_failed(error))
         if isinstance(found, str):
-            return Outcome(declined=found)
-        # no parents: of a folder that this machine does not share there is none
-        Path(folder).mkdir(exist_ok=True)
-        kept = str(Path(folder) / f"{FILE_PREFIX}{uuid4()}.parquet")
-        try:
-            rows = "arrived" if has_copies and found[0] != found[1] else "staged"
-            db.execute(f"copy {rows} to {literal(kept)} (format parquet, parquet_version v2)")
-        except Exception:
-            Path(kept).unlink(missing_ok=True)
-            raise
+            left = _left(db, load, found, folder)
+            return replace(left, declined=None) if has_copies and left.kept else left
+        rows = found if has_copies else (found[1], found[1])
+        kept = _keep(db, rows, folder)
         return Outcome(figures=_figures({"I": found[1]}, found), kept=kept)
+
+
+def _left(db: Any, load: Load, why: str, folder: str) -> Outcome:
+    """Return the outcome of a load that is declined; rows with rejects are kept for other tasks."""
+    is_good = load.takes_rejects and why in (_REJECTED, _DIFFERING)
+    return Outcome(declined=why, kept=_keep(db, (1, 0), folder) if is_good else None)
+
+
+def _keep(db: Any, found: tuple[int, int], folder: str) -> str | None:
+    """Keep the rows in a file of a folder, with copies where there are some; return its path."""
+    if not folder:
+        return None
+    # no parents: of a folder that this machine does not share there is none
+    Path(folder).mkdir(mode=0o700, exist_ok=True)
+    kept = str(Path(folder) / f"{FILE_PREFIX}{uuid4()}.parquet")
+    rows = "arrived" if found[0] != found[1] else "staged"
+    try:
+        db.execute(f"copy {rows} to {literal(kept)} (format parquet, parquet_version v2)")
+    except Exception:
+        Path(kept).unlink(missing_ok=True)
+        raise
+    return kept
 
 
 def write_kept(load: Load, kept: str, targets: Targets, room: Room) -> Outcome:
@@ -199,8 +221,10 @@ def _stage(db: Any, load: Load) -> tuple[int, int] | str:
         return f"a file {doubt}"
     has_quotes = lines is not None and lines.has_quotes
     db.execute(f"create temp table arrived as {arrived_sql(load, has_quotes)}")
-    read, keys, unproven, within = db.execute(
-        "select count(*), count(distinct kh), min(unproven), coalesce(sum(within), 0) from arrived"
+    rejected = "count(reason)" if load.takes_rejects else "0"
+    read, keys, unproven, within, rejects = db.execute(
+        "select count(*), count(distinct kh), min(unproven), coalesce(sum(within), 0), "
+        f"{rejected} from arrived"
     ).fetchone()
     if tuple(stamp_of(file) for file in load.files) != load.stamps:
         # by what came in its place a column may be another one
@@ -214,12 +238,14 @@ def _stage(db: Any, load: Load) -> tuple[int, int] | str:
         )
     if lines and lines.separators != (read + len(load.files)) * (load.width - 1) + within:
         return "a line has more fields than the header"
+    if rejects:
+        return _REJECTED
     if keys == read:
         db.execute("alter table arrived rename to staged")
         return read, read
     differing = "select 1 from arrived group by kh having min(rh) <> max(rh) limit 1"
     if db.execute(differing).fetchone():
-        return "a key came with different values"
+        return _DIFFERING
     db.execute(f"create temp table staged as {one_of_each_sql(load)}")
     return read, keys
 
@@ -306,6 +332,8 @@ def _write(db: Any, load: Load, targets: Targets, found: tuple[int, int]) -> Out
     return Outcome(figures=figures, log=logged, current=kept, replaced=replaced, supplied=keys)
 
 
+_REJECTED = "a value is a reject"
+_DIFFERING = "a key came with different values"
 _CHANGED = "select kh from classified where op in ('I', 'U', 'D')"
 _SUPPLIED = ("_key_hash", "_business_date", "_commit_id")
 _LOGGED = (
@@ -351,4 +379,4 @@ def _count(db: Any, query: str) -> int:
 
 def reading_failed(error: Exception) -> str:
     """Return what kind of error ended the reading: its text has lines of the file."""
-    return f"a file is not read by it ({type(error).__name__})"
+    return end_of(error) or f"a file is not read by it ({type(error).__name__})"

@@ -106,6 +106,31 @@ def unproven_sql(text: str, value: str, name: str) -> str:
     )
 
 
+def no_value_sql(text: str, name: str) -> str | None:
+    """Return a condition on an arrived text: it is no value of a type, whoever reads it.
+
+    Of others that are none that is not told here. None: it never is.
+    """
+    if name == "string":
+        return None
+    if name == "boolean":
+        none = "lower(trim({})) not in ('t', 'true', 'y', 'yes', '1', 'f', 'false', 'n', 'no', '0')"
+        none = none.format(text)
+    elif name in ("date", "timestamp", "timestamp_ntz"):
+        # behind a T a date may have anything
+        none = f"regexp_matches({text}, '^ *[0-9+-]*[A-SU-Za-z/.,;]')"
+    elif is_floating(name):
+        # names of numbers, suffixes and digits of base 16 are left to others
+        none = f"regexp_matches({text}, '[ghj-moq-su-wzGHJ-MOQ-SU-WZ,/:;_#%$]')"
+        is_word = f"not regexp_matches({text}, '[0-9nN]')"
+        none = f"({none} or {is_word})"
+    else:
+        letters = "A-Za-z" if not name.startswith("decimal") else "A-DF-Za-df-z"
+        none = f"regexp_matches({text}, '[{letters},/:;_#%$]')"
+    # other characters may be passed over, as blanks are
+    return f"(regexp_full_match({text}, '[ -~]*[!-~][ -~]*') and {none})"
+
+
 def comes_back_sql(text: str, value: str, name: str) -> str:
     """Return a condition that is cheaper than the pattern: the text is what its value is shown as.
 

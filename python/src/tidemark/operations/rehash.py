@@ -15,6 +15,7 @@ from tidemark.pipeline.committing import check_still_ours
 from tidemark.pipeline.extracts import type_compared_values
 from tidemark.pipeline.given import pepper_check
 from tidemark.pipeline.replacing import check_replaced_log, erases_beside
+from tidemark.pipeline.tables import evolve_rejects
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.column_plan import had_deltas
 from tidemark.rules.drift import column_role, keys_in_order, recorded_layout, shown
@@ -59,7 +60,7 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
         warehouse, opened, "rehash", config=wanted, source_commit_id=state["last_commit_id"]
     )
     record_commit(warehouse, commits, commit, "inflight", {"rows_logged": rows})
-    macro("evolve_rejects", relations["rejects"])
+    evolve_rejects(warehouse, relations["rejects"])
     before = None if _keeps_key_hashes(recorded, wanted) else recorded["hash"]
     hashes = {"now": wanted["hash"], "before": before}
     warehouse.run_all(macro("rehash_sql", cfg, plan, hashes, relations))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidemark.pipeline.delta_files import as_it_is, has_delta_files, is_written_at_once
+from tidemark.pipeline.rejects import reopen_rejects, resolve_rejects
 from tidemark.pipeline.tables import (
     SWAPPED,
     make_current,
@@ -49,10 +50,9 @@ def apply_load(
     apply_to_current(warehouse, cfg, plan, relations, load, figures)
     if load["kind"] == "rollback":
         steps = mark_undone(warehouse, cfg, opened["commits"], commit)
-        warehouse.macro("reopen_rejects", cfg, relations, commit, steps)
+        reopen_rejects(warehouse, cfg, relations["rejects"], steps)
     elif load.get("mends_rejects"):
-        date, commit_id = load["business_date"], load["commit_id"]
-        warehouse.macro("resolve_rejects", cfg, relations, date, commit_id)
+        resolve_rejects(warehouse, cfg, relations["rejects"], load)
 
 
 def apply_to_current(

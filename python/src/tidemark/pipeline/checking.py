@@ -217,7 +217,7 @@ def tell_rejects(
         f"select _reject_reason, count(*) from {counted} "
         "group by 1 order by 2 desc nulls last, 1 asc nulls last limit 6"
     )
-    counts = [f"{row[1]} {row[0]}" if n < 5 else "…" for n, row in enumerate(rows)]
+    counts = [f"{row[1]} {row[0]}" if n < 5 else "…" for n, row in enumerate(rows[:6])]
     new, read = figures.get("new_rejects"), figures["rows_read"]
     are_new = "" if new is None else f", {'none' if new == 0 else new} of them new"
     warehouse.warn(

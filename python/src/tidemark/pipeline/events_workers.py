@@ -15,8 +15,6 @@ from tidemark.rules.event_plan import told_names
 from tidemark.rules.names import names_of, unique
 from tidemark.rules.table_names import named_tables
 
-_IS_SECRET = "its rows are kept nowhere but in its tables"
-
 
 def events_of_workers(
     warehouse: Warehouse, opened: Values, body: str, files: list[Values]
@@ -40,17 +38,14 @@ def events_of_workers(
         return None
     view = warehouse.macro("run_view", opened["cfg"]["target"], "events")
     is_one_task = why_not_workers(warehouse, opened, body, "covers.why_not") is None
-    can_keep = warehouse.adapter.has_views(view)
     why = why_not_workers(warehouse, opened, body, "covers.why_not_read")
-    if not why and not is_one_task and not can_keep:
-        why = _IS_SECRET
     found: Values | str = why or _landed_batch(warehouse, opened, files)
     if not isinstance(found, str):
         if is_one_task:
             staged = _stage_in_workers(warehouse, opened, files, found)
             if not isinstance(staged, str):
                 return {"parts": [ALL_OF_IT], "staged": staged}
-        found = _read_by_workers(warehouse, opened, files, found, view) if can_keep else _IS_SECRET
+        found = _read_by_workers(warehouse, opened, files, found, view)
     if not isinstance(found, str):
         return found
     leave_to_spark(warehouse, opened, found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tidemark.engine.load import VALUE
 from tidemark.errors import DataError
 from tidemark.pipeline.checking import check_drift, with_keys_here
 from tidemark.pipeline.committing import files_of_slice, versions_before
@@ -16,12 +17,19 @@ from tidemark.pipeline.delta_files import (
 from tidemark.pipeline.expressions import meaning_problem
 from tidemark.pipeline.extracts_source import source_of_spark
 from tidemark.pipeline.given import declared_types, pepper_of
-from tidemark.pipeline.slices import kept_rows, make_slice, make_view, opened_to_come
+from tidemark.pipeline.slices import (
+    is_in_files,
+    kept_rows,
+    make_slice,
+    make_view,
+    opened_to_come,
+)
 from tidemark.pipeline.tables import alters_tables, has_rows, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
-from tidemark.pipeline.workers import files_of_workers, leave_to_spark
+from tidemark.pipeline.workers import files_of_workers, leave_to_spark, of_engine
 from tidemark.rules.column_plan import had_deltas
 from tidemark.rules.drift import config_drift, left_out_columns
+from tidemark.sessions.declined import Declined
 
 _OTHER_HASHES = (
     "with --full-refresh (the old one is kept), or, where only hash or what is compared (ignore, "
@@ -279,7 +287,8 @@ def _classify(warehouse: Warehouse, opened: Values, plan: Values, load: Values) 
             "of": f" of business date {load['business_date']}",
             "rows": f"({rejected})",
             "samples": f"{rejected}\norder by _reject_reason, _raw_payload",
-            "advice": _mending(cfg, plan, figures["reasons"]),
+            "advice": _mending(cfg, plan, [reason for reason, _ in figures["reasons"]]),
+            "reasons": sorted(figures["reasons"], key=lambda one: (-one[1], one[0])),
         },
     }
 
@@ -298,7 +307,7 @@ def _figures_of_classified(cfg: Values, rows: list[Values]) -> Values:
             continue
         matched += met
         if operation == "R":
-            reasons.append(row["reason"])
+            reasons.append((row["reason"], count))
             rejected += count
             read += count
             continue
@@ -351,29 +360,76 @@ def _stage_in_workers(warehouse: Warehouse, opened: Values, source: Values) -> V
     They write what changed where no commit names it yet. None where they do not take this load:
     whatever the reason, nothing is left of it.
     """
-    cfg, state, relations = opened["cfg"], opened["state"], opened["relations"]
-    adapter, macro = warehouse.adapter, warehouse.macro
+    cfg, state, macro = opened["cfg"], opened["state"], warehouse.macro
     plan = _plan_extract(warehouse, opened, source)
     load = macro("plan_load", cfg, opened["run"], state)
     load = {**load, "log_version": state["log_version"]}
-    is_again = load["this_commit_id"] is not None and load["business_date"] == state["last_date"]
-    is_last = is_again and cfg["extract"] == "full"
-    why = _why_not_in_workers(warehouse, opened, plan, load, is_last)
-    if why is not None:
-        staged = macro("run_view", cfg["target"], "staged")
-        why = adapter.keep_staged(cfg, plan, load, source, staged)
+    try:
+        source = {**source, "compared": _compared_by_workers(warehouse, plan)}
+    except Declined as error:
+        leave_to_spark(warehouse, opened, str(error))
+        return None
+    view = macro("run_view", cfg["target"], "staged")
+    why = of_engine("covers.why_not", cfg) or _why_not_at_once(warehouse, opened, plan, load)
+    if why is None:
+        staged = _stage_at_once(warehouse, opened, source, plan, load)
+        if isinstance(staged, dict):
+            return staged
+        why = staged if isinstance(staged, str) else None
         if why is None:
-            return _stage_compared(warehouse, opened, source, plan)
-        leave_to_spark(warehouse, opened, why)
-        return None
-    if is_last:
+            warehouse.adapter.view_staged(staged, view)
+    else:
+        why = warehouse.adapter.keep_staged(cfg, plan, load, source, view)
+    if why is None:
+        return _stage_compared(warehouse, opened, source, plan)
+    leave_to_spark(warehouse, opened, why)
+    return None
+
+
+def _compared_by_workers(warehouse: Warehouse, plan: Values) -> dict[str, tuple[str, str]]:
+    """Return what the workers compare in place of columns' values, with its type.
+
+    Raises:
+        Declined: There is an expression that only Spark works out.
+    """
+    compared = {}
+    for column in plan["compared"]:
+        if not column.get("compare_as"):
+            continue
+        # the library that reads SQL takes a quarter of a second to import
+        from tidemark.sessions.contract import crossed_expression
+
+        name = column["name"]
+        kinds = [of_engine("types.known_type", column[of]) for of in ("type", "compare_type")]
+        if None in kinds:
+            raise Declined(f"column {name} has compare_as")
+        of_value, of_compared = (kind.duck for kind in kinds)
+        sql = warehouse.macro("compared_value_expr", column, f"`{VALUE}`")
+        try:
+            expression = crossed_expression(sql, {VALUE: of_value}, of_compared)
+        except Declined as error:
+            raise Declined(f"column {name} has compare_as with {error}") from error
+        compared[name] = (expression, column["compare_type"])
+    return compared
+
+
+def _stage_at_once(
+    warehouse: Warehouse, opened: Values, source: Values, plan: Values, load: Values
+) -> Any:
+    """Have one task do all of a load.
+
+    Returns:
+        What was staged. Where more tasks are needed, the rows, for view_staged(). A text: why the
+        workers do not take the load.
+    """
+    cfg, is_first = opened["cfg"], opened["state"]["first"]
+    if _is_last(cfg, load, opened["state"]):
         return _look_again(warehouse, opened, source, plan, load)
-    is_first = state["first"]
+    adapter = warehouse.adapter
     stage = adapter.keep_extract if is_first else adapter.stage_extract
-    staged = stage(cfg, plan, load, source, relations)
-    if isinstance(staged, str):
-        leave_to_spark(warehouse, opened, staged)
-        return None
+    staged = stage(cfg, plan, load, source, opened["relations"])
+    if isinstance(staged, str) or getattr(staged, "why", ""):
+        return staged
     figures = staged.figures
     return {
         "plan": plan,
@@ -385,11 +441,18 @@ def _stage_in_workers(warehouse: Warehouse, opened: Values, source: Values) -> V
     }
 
 
-def _why_not_in_workers(
-    warehouse: Warehouse, opened: Values, plan: Values, load: Values, is_last: bool
+def _is_last(cfg: Values, load: Values, state: Values) -> bool:
+    """Say whether a full extract is of the last date, which was loaded before."""
+    is_again = load["this_commit_id"] is not None and load["business_date"] == state["last_date"]
+    return is_again and cfg["extract"] == "full"
+
+
+def _why_not_at_once(
+    warehouse: Warehouse, opened: Values, plan: Values, load: Values
 ) -> str | None:
+    """Return why no task does all of a load, as its date and the tables tell."""
     cfg, state = opened["cfg"], opened["state"]
-    if load["kind"] != "load" or not (load["forward"] or is_last):
+    if load["kind"] != "load" or not (load["forward"] or _is_last(cfg, load, state)):
         return "the date is not after all others"
     if not state["first"]:
         is_lacking = any(column["source_name"] is None for column in plan["compared"])
@@ -404,23 +467,21 @@ def _why_not_in_workers(
 
 def _look_again(
     warehouse: Warehouse, opened: Values, source: Values, plan: Values, load: Values
-) -> Values | None:
+) -> Any:
     """Compare the extract of the last date again.
 
     Of one that is as current has it, which is how that date ended, the log has all that it brings.
-    Its figures are those that a load of the date has by what stood before it. None where it has
-    changes or rejects, or had.
+    Its figures are those that a load of the date has by what stood before it. Where it has changes
+    or rejects, its rows are returned, as of _stage_at_once().
     """
     cfg, rejects = opened["cfg"], opened["relations"]["rejects"]
     found = warehouse.adapter.compare_again(cfg, plan, load, source, opened["relations"])
-    if isinstance(found, str):
-        leave_to_spark(warehouse, opened, found)
-        return None
+    if not isinstance(found, dict):
+        return found
     condition = _of_this_load(warehouse, load)
     has_files = warehouse.macro("file_count", cfg["file_format"], rejects) > 0
     if has_files and has_rows(warehouse, rejects, condition):
-        leave_to_spark(warehouse, opened, "the last date had rejects")
-        return None
+        return "the last date had rejects"
     inserted, deleted = found["rows_inserted"], found["rows_deleted"]
     here = {"inserted": inserted, "deleted": deleted, "deleted_again": deleted, "gone": 0}
     return {
@@ -491,7 +552,7 @@ def _rows_to_log(
 
     A date after all others only appends, straight from the view. Anything else is worked out once
     and put into a table of its own (without sensitive columns), because it is read several times,
-    between writes that would make Spark forget a cache.
+    between writes that would make Spark forget a cache. Files of the workers are not forgotten.
 
     Returns:
         `rows`, a view with all columns, `slice`, what the log is written from, `counts` of it.
@@ -500,7 +561,7 @@ def _rows_to_log(
     changed = rows = macro("run_view", target, "changed")
     make_view(warehouse, changed, macro("changed_rows_sql", load["classified"]))
     forward = load["forward"]
-    if forward and not plan["sensitive"]:
+    if forward and (not plan["sensitive"] or is_in_files(warehouse, load["classified"])):
         counts = {"rows_logged": _changes(figures), "rows_superseded": 0}
         return {"rows": changed, "slice": changed, "counts": counts}
     if not forward:

@@ -67,7 +67,7 @@ def source_of_workers(warehouse: Warehouse, opened: Values, body: str) -> Values
     footer, was read so far.
     """
     cfg, run = opened["cfg"], opened["run"]
-    if not tries_workers(warehouse, opened, body, "covers.why_not"):
+    if not tries_workers(warehouse, opened, body, "covers.why_not_read"):
         return None
     path = warehouse.macro("extract_path", cfg["location"], run["business_date"])
     files = warehouse.adapter.list_files(path)

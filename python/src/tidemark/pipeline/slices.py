@@ -52,6 +52,13 @@ def kept_rows(
     return make_view(warehouse, warehouse.macro("run_view", cfg["target"], name), sql, True)
 
 
+def is_in_files(warehouse: Warehouse, view: Any) -> bool:
+    """Say whether the rows of a view lie in files of the run, that the workers have written."""
+    if not isinstance(view, str) or not warehouse.macro("can", "run_workers"):
+        return False
+    return bool(warehouse.adapter.is_in_files(view))
+
+
 def make_view(warehouse: Warehouse, view: str, sql: str, is_kept: bool = False) -> str:
     """Make a temporary view; where it `is_kept`, its rows are from its first reading on.
 

@@ -29,7 +29,7 @@ def prepare_tables(warehouse: Warehouse, opened: Values, staged: Values) -> None
     plan = staged["plan"]
     if not state["first"]:
         if not state["recorded"].get("marks_rejects"):
-            warehouse.macro("evolve_rejects", relations["rejects"])
+            evolve_rejects(warehouse, relations["rejects"])
         tell_layout(warehouse, cfg, state["recorded"])
     if staged.get("alters"):
         evolve_tables(warehouse, opened, plan)
@@ -61,7 +61,7 @@ def _make_all(warehouse: Warehouse, opened: Values, plan: Values) -> None:
     for name, table in side_tables(warehouse, cfg, plan).items():
         make_side(warehouse, cfg["file_format"], targets[name], table, is_clear=True)
     if has_log:
-        warehouse.macro("evolve_rejects", targets["rejects"])
+        evolve_rejects(warehouse, targets["rejects"])
     else:
         make_current(warehouse, cfg, plan, relations)
         make_history_view(warehouse, cfg, plan, relations)
@@ -405,6 +405,20 @@ def has_commit(warehouse: Warehouse, log_table: Any, commit_id: int) -> bool:
 def has_rows(warehouse: Warehouse, relation: Any, condition: str | None = None) -> bool:
     """Say whether a relation has a row, which need not be looked for in all files."""
     return bool(warehouse.macro("has_rows", relation, condition))
+
+
+def has_rejects_of_loads(warehouse: Warehouse, rejects: Any) -> bool:
+    """Say whether a table of rejects is there, and tells which load mended them."""
+    if not relation_exists(warehouse, rejects):
+        return False
+    return "_resolved_by" in warehouse.macro("names_in", rejects)
+
+
+def evolve_rejects(warehouse: Warehouse, rejects: Any) -> None:
+    """Have a table of rejects tell that; one of an earlier version does not."""
+    is_there = relation_exists(warehouse, rejects)
+    if is_there and not has_rejects_of_loads(warehouse, rejects):
+        warehouse.run(f"alter table {rejects} add columns (_resolved_by bigint)")
 
 
 def relation_exists(warehouse: Warehouse, relation: Any) -> bool:

@@ -72,22 +72,13 @@ def open_views(warehouse: Warehouse, opened: Values) -> None:
     """Have the workers answer what they can of the queries of an extract's load."""
     cfg, engine = opened["cfg"], engine_of(opened)
     is_taken = cfg.get("extract") in ("full", "delta", "events")
-    if not is_taken or engine == "spark" or opened["run"]["empty"] or _is_secret(opened):
+    if not is_taken or engine == "spark" or opened["run"]["empty"]:
         return
     if not warehouse.macro("can", "run_workers"):
         return
     if engine == "workers" or not warehouse.adapter.is_on_cluster():
         prefix = warehouse.macro("run_view", cfg["target"], "").strip("`")
         warehouse.adapter.open_views(prefix, partial(leave_to_spark, warehouse, opened))
-
-
-def _is_secret(opened: Values) -> bool:
-    """Say whether rows have values that are written nowhere but to their own table.
-
-    Those of a column that the YAML names no more are in the log.
-    """
-    known = (opened["state"]["recorded"] or {}).get("columns", [])
-    return bool(opened["cfg"]["sensitive"] or any(column.get("sensitive") for column in known))
 
 
 def leave_to_spark(warehouse: Warehouse, opened: Values, why: str) -> None:

@@ -10,14 +10,15 @@ it so. How a text is read as a value is none of it: that is the readers' part.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from tidemark.sessions.declined import BY_SPARK, Declined
+from tidemark.engine.quoted import end_told
+from tidemark.sessions.declined import Declined
 
 _ALIKE: frozenset[type[exp.Expression]] = frozenset(
     {
@@ -62,6 +63,7 @@ _ALIKE: frozenset[type[exp.Expression]] = frozenset(
         exp.NEQ,
         exp.Not,
         exp.Null,
+        exp.Nullif,
         exp.NullSafeEQ,
         exp.Or,
         exp.PropertyEQ,
@@ -80,6 +82,10 @@ _ALIKE: frozenset[type[exp.Expression]] = frozenset(
         exp.WindowSpec,
     }
 )
+
+
+PEPPER = "${env:TIDEMARK_PEPPER}"
+"""What stands for the pepper in a text of SQL, in both engines: who runs it puts it in."""
 
 
 def _function(name: str, *arguments: exp.Expression) -> exp.Expression:
@@ -124,7 +130,7 @@ _KIND = "tidemark_kind"
 
 
 def _ends(what: str) -> exp.Expression:
-    return _function("error", exp.Literal.string(f"{BY_SPARK}: {what}"))
+    return _function("error", exp.Literal.string(end_told(what)))
 
 
 _WHOLE = "TINYINT|SMALLINT|INTEGER|BIGINT"
@@ -316,11 +322,102 @@ def _concat_ws(node: exp.Expression) -> exp.Expression:
 
 
 def _trim(node: exp.Expression) -> exp.Expression:
-    what = node.args.get("expression")
-    if node.args.get("position") != "TRAILING" or not isinstance(what, exp.Literal):
-        raise Declined("trim()")
-    trimmed = _function("rtrim", node.this, what)
-    return _of_kind("VARCHAR", _only("VARCHAR", node.this, trimmed, "trim()"))
+    # DuckDB's own takes every kind of space where none is told
+    what, position = node.args.get("expression") or _text(" "), node.args.get("position")
+    names = {None: "trim", "BOTH": "trim", "TRAILING": "rtrim", "LEADING": "ltrim"}
+    if not isinstance(what, exp.Literal):
+        raise Declined("trim() of what the row tells")
+    return _of_text(node, "trim()", _function(names[position], node.this, what))
+
+
+def _of_text(node: exp.Expression, what: str, then: exp.Expression) -> exp.Expression:
+    """Return the text that a function makes of one; a value of another type ends the query."""
+    return _of_kind("VARCHAR", _only("VARCHAR", node.this, then, what))
+
+
+_OTHER_CASES = r"\x{1c80}-\x{1c8f}\x{a7c0}-\x{a7ff}\x{10000}-\x{1efff}\x{20000}-\x{10ffff}"
+_OTHER_LOWER = rf"[\x{{130}}\x{{3a3}}{_OTHER_CASES}]"
+_OTHER_UPPER = (
+    r"[\x{149}\x{19b}\x{1f0}\x{250}-\x{2af}\x{390}\x{3b0}\x{587}\x{1e96}-\x{1e9a}"
+    rf"\x{{1f50}}-\x{{1fff}}\x{{fb00}}-\x{{fb1f}}{_OTHER_CASES}]"
+)
+"""Characters, with some of their neighbours, of which one engine knows no other case than it."""
+
+
+def _lower(node: exp.Expression) -> exp.Expression:
+    return _case(node, _function("lower", node.this), _OTHER_LOWER, "lower()")
+
+
+def _upper(node: exp.Expression) -> exp.Expression:
+    # two letters in Java
+    spelt = _function("replace", node.this, _text("ß"), _text("ss"))
+    return _case(node, _function("upper", spelt), _OTHER_UPPER, "upper()")
+
+
+def _case(node: exp.Expression, then: exp.Expression, other: str, what: str) -> exp.Expression:
+    is_other = _function("regexp_matches", node.this, _text(other))
+    return _of_text(node, what, exp.If(this=is_other, true=_ends(what), false=then))
+
+
+def _substring(node: exp.Expression) -> exp.Expression:
+    start, length = node.args.get("start"), node.args.get("length")
+    numbers = [one for one in (start, length) if one is not None]
+    if start is None or not all(map(_is_count, numbers)) or start.name == "0":
+        raise Declined("substring() by what is no number of characters")
+    return _of_text(node, "substring()", _function("substring", node.this, *numbers))
+
+
+def _is_count(value: exp.Expression) -> bool:
+    return isinstance(value, exp.Literal) and value.name.isdecimal()
+
+
+def _left(node: exp.Expression) -> exp.Expression:
+    if not _is_count(node.expression):
+        raise Declined("left() by what is no number of characters")
+    return _of_text(node, "left()", _function("left", node.this, node.expression))
+
+
+def _replace(node: exp.Expression) -> exp.Expression:
+    texts = [node.expression, node.args.get("replacement") or _text("")]
+    if not all(isinstance(one, exp.Literal) for one in texts) or not texts[0].name:
+        raise Declined("replace() of what is no literal")
+    return _of_text(node, "replace()", _function("replace", node.this, *texts))
+
+
+def _length(node: exp.Expression) -> exp.Expression:
+    # Spark's is an int
+    count = exp.cast(_function("length", node.this), "int")
+    return _of_kind("INTEGER", _only("VARCHAR", node.this, count, "length()"))
+
+
+def _round(node: exp.Expression) -> exp.Expression:
+    """A decimal, or a double by the digits that it is shown with, half away from zero."""
+    of, digits = node.this, node.args.get("decimals") or exp.Literal.number(0)
+    if not _is_count(digits) or int(digits.name) > 6:
+        raise Declined("round() by what is no number of digits")
+    if _kind_of(of) != "DOUBLE":
+        return _only(r"DECIMAL\(\d+,\d+\)", of, _function("round", of, digits), "round()")
+    places = int(digits.name)
+    shown = exp.cast(of.copy(), "text")
+    cut = exp.cast(exp.cast(shown, f"decimal(38, {places})"), "double")
+    size, number = _function("abs", of), exp.Literal.number
+    # DuckDB reads a text with an exponent wrong (1.5); NaN is greater than all numbers
+    is_odd = exp.Or(
+        this=_function("contains", shown.copy(), _text("e")),
+        expression=exp.GTE(this=size.copy(), expression=number(9 * 10 ** (15 - places))),
+    )
+    rounded = exp.Case(
+        ifs=[
+            exp.If(this=_is_null(of), true=exp.Null()),
+            exp.If(
+                this=exp.LT(this=size, expression=number(f"4e-{places + 1}")),
+                true=exp.cast(number("0"), "double"),
+            ),
+            exp.If(this=is_odd, true=_ends("round()")),
+        ],
+        default=cut,
+    )
+    return _of_kind("DOUBLE", rounded)
 
 
 def _like(node: exp.Expression) -> exp.Expression:
@@ -440,19 +537,26 @@ _FORMS: dict[type[exp.Expression], Callable[[exp.Expression], exp.Expression]] =
     exp.Inline: _inline,
     exp.LT: _ordered,
     exp.LTE: _ordered,
+    exp.Left: _left,
+    exp.Length: _length,
     exp.Like: _like,
+    exp.Lower: _lower,
     exp.MD5: _md5,
     exp.Max: _ordered,
     exp.Min: _ordered,
     exp.Neg: _whole_numbers,
     exp.Ordered: _ordered,
+    exp.Replace: _replace,
     exp.Rint: _rint,
+    exp.Round: _round,
     exp.SHA2: _sha2,
     exp.Sub: _whole_numbers,
+    exp.Substring: _substring,
     exp.Sum: _sum,
     exp.Trim: _trim,
     exp.TryCast: _cast,
     exp.UnixMicros: _micros,
+    exp.Upper: _upper,
     exp.Window: _window,
 }
 _UNORDERED = ("_sequence_by",)
@@ -471,10 +575,7 @@ def inserted(sql: str) -> tuple[tuple[str, str], str]:
     Raises:
         Declined: It is no plain `insert into schema.table (columns) query`.
     """
-    try:
-        tree: Any = sqlglot.parse_one(_COMMENT.sub("", sql), read="spark")
-    except SqlglotError as error:
-        raise Declined("SQL that is not understood") from error
+    tree = _tree_of(sql)
     target = tree.this if isinstance(tree, exp.Insert) else None
     if not isinstance(target, exp.Schema) or tree.args.get("overwrite"):
         raise Declined("a statement that is no plain insert")
@@ -501,19 +602,72 @@ def crossed(sql: str, known_as: Callable[[str | None, str], str] | None = None) 
     Raises:
         Declined: Something in it is not proven to mean the same.
     """
-    try:
-        tree: Any = sqlglot.parse_one(_COMMENT.sub("", sql), read="spark")
-    except SqlglotError as error:
-        raise Declined("SQL that is not understood") from error
-    if not isinstance(tree, exp.Query):
+    if "${" in sql.replace(PEPPER, ""):
+        raise Declined("a variable that Spark puts into SQL")
+    root = _tree_of(sql)
+    if not isinstance(root, exp.Query):
         raise Declined("a statement that is no query")
-    root: Any = tree
     try:
         if known_as is not None:
             _rename(root, known_as)
-        return _crossed(root).sql(dialect="duckdb", comments=False)
+        return _applied(root).sql(dialect="duckdb", comments=False)
     except RecursionError as error:
         raise Declined("SQL of too many parts") from error
+
+
+def crossed_expression(sql: str, kinds: Mapping[str, str], kind: str) -> str:
+    """Return an expression of Spark's in DuckDB's SQL.
+
+    Args:
+        sql: The expression.
+        kinds: The columns that it sees, with their types in DuckDB.
+        kind: The type that its value has there; one of another type ends the query.
+
+    Raises:
+        Declined: As of crossed().
+    """
+    (tree,) = _tree_of(f"select {sql}").expressions
+    for column in tree.find_all(exp.Column):
+        if column.name in kinds:
+            _of_kind(kinds[column.name], column)
+    of = exp.Paren(this=_applied(tree))
+    types = _WHOLE if re.fullmatch(_WHOLE, kind) else re.escape(kind)
+    types = re.sub(r"(?<=DECIMAL\\\()\d+", r"\\d+", types)
+    ending = f"a value that is no {kind.split('(')[0]}"
+    return _only(types, of, exp.cast(of.copy(), kind, dialect="duckdb"), ending).sql("duckdb")
+
+
+def _tree_of(sql: str) -> Any:
+    try:
+        return sqlglot.parse_one(_COMMENT.sub("", sql), read="spark")
+    except SqlglotError as error:
+        raise Declined("SQL that is not understood") from error
+
+
+def _applied(tree: exp.Expression) -> exp.Expression:
+    """Return a tree in DuckDB's form, in which what is applied to a value has it in its place."""
+    # a root of its own can be replaced
+    whole = exp.Paren(this=tree)
+    for one in list(whole.find_all(exp.Bracket)):
+        _apply(one)
+    return _crossed(whole.this)
+
+
+def _apply(node: exp.Bracket) -> None:
+    """Put the value in the place of its name where an expression is applied to one value."""
+    of, places = node.this, node.expressions
+    if not isinstance(of, exp.Transform) or [one.sql() for one in places] != ["0"]:
+        return
+    array, function = of.this, of.expression
+    if not isinstance(array, exp.Array) or len(array.expressions) != 1:
+        return
+    (value,), (name,) = array.expressions, function.expressions
+    body = exp.Paren(this=function.this.copy())
+    for one in list(body.find_all(exp.Identifier)):
+        known = one.parent if isinstance(one.parent, exp.Column) else one
+        if one.name.lower() == name.name.lower() and not known.args.get("table"):
+            known.replace(exp.Paren(this=value.copy()))
+    node.replace(body)
 
 
 def _rename(tree: exp.Expression, known_as: Callable[[str | None, str], str]) -> None:

@@ -18,11 +18,11 @@ from uuid import uuid4
 from tidemark.engine.files import FILE_PREFIX, Written, discard
 from tidemark.engine.load import Load, Target
 from tidemark.engine.pages import broken_file
-from tidemark.engine.quoted import identifier, list_sql, literal
+from tidemark.engine.quoted import end_of, end_told, identifier, list_sql, literal
 from tidemark.engine.ranges import part_of, write_part
 from tidemark.engine.room import Room, connection
 from tidemark.engine.types import kind_of, known_years_sql, negative_zero_sql
-from tidemark.sessions.declined import BY_SPARK, Declined
+from tidemark.sessions.declined import Declined
 
 _TOLD_ERRORS = ("BinderException", "CatalogException", "ParserException")
 """Errors whose texts have names and none of the values."""
@@ -65,7 +65,8 @@ class Files:
 
 def staged_columns(load: Load) -> tuple[Stored, ...]:
     """Return the columns of staged_rows_sql(), as the file has them that keep_extract() wrote."""
-    names = {"_key_hash": "kh", "_row_hash": "rh", "_reject_reason": "", "_raw_payload": ""}
+    names = {"_key_hash": "kh", "_row_hash": "rh"}
+    names |= {"_reject_reason": "reason", "_raw_payload": "raw"}
     return (
         *(
             Stored(column.name, f"c{number}", kind_of(column.type).duck)
@@ -340,8 +341,8 @@ def _check_pages(db: Any, paths: Sequence[str]) -> None:
 def _why_of(error: Exception) -> str:
     """Return what ended a query, without a value of a row."""
     kind, text = type(error).__name__, str(error).strip()
-    if told := re.search(rf"{BY_SPARK}: [\w ()]+", text):
-        return told[0]
+    if told := end_of(error):
+        return told
     return f"{kind}: {text.splitlines()[0]}" if kind in _TOLD_ERRORS else kind
 
 
@@ -415,7 +416,7 @@ def _typed_sql(db: Any, sql: str, columns: Columns) -> str:
         has = kind if source is None else found[source]
         if has != kind and not (has in _WHOLE and kind in _WHOLE):
             # of a column of NULLs alone DuckDB knows no type
-            what = f"error({literal(f'{BY_SPARK}: a value of another type')})"
+            what = f"error({literal(end_told('a value of another type'))})"
             value = f"case when {value} is not null then {what} end"
         typed.append(f"cast({value} as {kind}) as {identifier(name)}")
     return f"select {', '.join(typed)} from ({sql})"
@@ -439,7 +440,7 @@ def _check_none(db: Any, table: str, conditions: Iterable[str], what: str) -> No
     """Decline where a row of a table meets one of some conditions."""
     odd = " or ".join(conditions)
     if odd and db.execute(f"select 1 from {table} where {odd} limit 1").fetchone():
-        raise Declined(f"{BY_SPARK}: {what}")
+        raise Declined(end_told(what))
 
 
 def _check_rows(db: Any, table: str, wanted: Wanted) -> None:

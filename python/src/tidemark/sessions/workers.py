@@ -13,6 +13,7 @@ cross, it is Spark's as if there were no session.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import time
@@ -37,6 +38,7 @@ from tidemark.engine.header import is_read_as_it_stands, local_path
 from tidemark.engine.quoted import identifier
 from tidemark.engine.types import known_type
 from tidemark.errors import TidemarkError
+from tidemark.hashing.recipe import PEPPER_VARIABLE
 from tidemark.sessions.declined import Declined
 from tidemark.sessions.duck import (
     Answer,
@@ -167,9 +169,10 @@ class WorkersSession:
         if run is not None:
             shutil.rmtree(run.folder, ignore_errors=True)
 
-    def knows(self, name: str) -> bool:
-        """Say whether a view is of a load that is known."""
-        return self._run_of(name) is not None
+    def has_files(self, name: str) -> bool:
+        """Say whether a view is of rows that lie in files of the load."""
+        run = self._run_of(name)
+        return run is not None and isinstance(run.views.get(_plain(name)), Files)
 
     def make_view(self, name: str, sql: str, is_made: bool = False) -> bool:
         """Know a view by its text, of which Spark makes one when it is asked for it.
@@ -345,6 +348,7 @@ class WorkersSession:
         def work() -> DuckRows:
             text, views = self._composed(run, f"select * from {slice_}")
             to = _begun(self._spark(), table, version)
+            to.check_whole_files()
             stood = run.to_prove(_files_of(to.spark, table, to.snapshot))
             ours, log = "_tidemark_slice", "_tidemark_log"
             views = (*views, (ours, text), (log, stood))
@@ -374,6 +378,7 @@ class WorkersSession:
 
         def work() -> int:
             to = _begun(self._spark(), table)
+            to.check_whole_files()
             if to.wanted.partition:
                 raise Declined("current with partitions of its own")
             stored = run.to_prove(_files_of(to.spark, table, to.snapshot))
@@ -430,7 +435,8 @@ class WorkersSession:
         """Return a query in DuckDB's SQL, and the views that it sees."""
         views: dict[str, str | Files] = {}
         text = self._crossed(run, sql, views)
-        return text, tuple(views.items())
+        known = {name: _peppered(of) if isinstance(of, str) else of for name, of in views.items()}
+        return _peppered(text), tuple(known.items())
 
     def _crossed(self, run: _Run, sql: str, views: dict[str, str | Files]) -> str:
         def known_as(schema: str | None, name: str) -> str:
@@ -484,6 +490,15 @@ class WorkersSession:
         view_rows(spark, quoted, spark.read.schema(rows.schema).parquet(f"file://{folder}"))
         run.know(name, files, is_made=True)
         return files
+
+
+def _peppered(text: str) -> str:
+    """Return SQL with the pepper in its place, as Spark has it when it reads a statement."""
+    variable, pepper = f"${{env:{PEPPER_VARIABLE}}}", os.environ.get(PEPPER_VARIABLE)
+    if variable in text and not pepper:
+        raise Declined("there is no pepper")
+    # what pepper_check() lets pass stands in a literal as it is
+    return text.replace(variable, pepper or "")
 
 
 def _frame_of(spark: SparkSession, files: Files) -> DataFrame:
@@ -554,6 +569,16 @@ class _Begun:
     @property
     def jvm(self) -> Any:
         return self.spark._jvm
+
+    def check_whole_files(self) -> None:
+        """Decline a table whose rows are to be marked in place of writing files anew."""
+        settings = self.snapshot.metadata().configuration()
+        if dict(_java(self.jvm).asJava(settings)).get("delta.enableDeletionVectors") == "true":
+            raise Declined("a table with deletion vectors")
+
+
+def _java(jvm: Any) -> Any:
+    return java_class(jvm, "scala.jdk.javaapi.CollectionConverters")
 
 
 def _begun(spark: SparkSession, table: Table, version: int | None = None) -> _Begun:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -13,6 +15,7 @@ from tidemark.engine.events.decoded import asked_of, decoded_columns
 from tidemark.engine.events.load import Landed, are_wrapped, batch_of
 from tidemark.engine.load import Load, load_of
 from tidemark.engine.room import Found
+from tidemark.hashing.recipe import PEPPER_VARIABLE
 from tidemark.sessions.duck import Stored, staged_columns
 from tidemark.spark.delta import StagedRows
 from tidemark.spark.delta.enriched import ShreddedRows, stage_batch
@@ -47,8 +50,9 @@ class WorkersAdapter(SessionAdapter):
             return is_on_cluster(self._session)
 
     def _why_not_made(self, cfg: dict[str, Any], relations: dict[str, Any]) -> str | None:
-        log = relations["log"]
-        return why_not_made(self._session, (log.schema, log.identifier), cfg["location_root"])
+        log, given = relations["log"], cfg.get("table_properties") or {}
+        root = cfg["location_root"]
+        return why_not_made(self._session, (log.schema, log.identifier), root, given)
 
     def keep_extract(
         self,
@@ -73,7 +77,7 @@ class WorkersAdapter(SessionAdapter):
         with self.connections.exception_handler("keep_extract"):
             why = why_not_columns(plan["columns"], self._time_zone)
             why = why or self._why_not_made(cfg, relations)
-            return why or keep_extract(self._session, load_of(cfg, plan, load, source))
+            return why or keep_extract(self._session, _extract_of(cfg, plan, load, source))
 
     def write_kept_rows(
         self, kept: KeptRows, relations: dict[str, Any], version: int
@@ -104,7 +108,7 @@ class WorkersAdapter(SessionAdapter):
         why = why_not_columns(plan["columns"], self._time_zone)
         if why:
             return why
-        extract = load_of(cfg, plan, load, source)
+        extract = _extract_of(cfg, plan, load, source)
         return work(self._session, extract, _tables(extract, relations), load["log_version"])
 
     def stage_extract(
@@ -114,7 +118,7 @@ class WorkersAdapter(SessionAdapter):
         load: dict[str, Any],
         source: dict[str, Any],
         relations: dict[str, Any],
-    ) -> WorkerRows | str:
+    ) -> WorkerRows | KeptRows | str:
         """Have the engine in the workers compare an extract with current and write what changed.
 
         Args:
@@ -125,7 +129,8 @@ class WorkersAdapter(SessionAdapter):
             relations: The entity's.
 
         Returns:
-            As stage_rows() does; or a text: why the engine does not do it.
+            As stage_rows() does; what view_staged() takes, where rows are rejects; or a text: why
+            the engine does not do it.
         """
         with self.connections.exception_handler(f"stage_extract({relations['log']})"):
             return self._with_tables(stage_extract, cfg, plan, load, source, relations)
@@ -149,15 +154,25 @@ class WorkersAdapter(SessionAdapter):
         """
         with self.connections.exception_handler("keep_staged"):
             why = why_not_columns(plan["columns"], self._time_zone)
-            extract = load_of(cfg, plan, load, source)
+            extract = _extract_of(cfg, plan, load, source)
             kept = why or keep_extract(self._session, extract, has_copies=True)
             if isinstance(kept, str):
                 return kept
+            self.view_staged(kept, view)
+        return None
+
+    def view_staged(self, kept: KeptRows, view: str) -> None:
+        """Make a view of an extract that the engine in the workers has typed and hashed.
+
+        Args:
+            kept: What stage_extract(), keep_extract() or compare_again() returned.
+            view: The view, quoted as in SQL.
+        """
+        with self.connections.exception_handler("view_staged"):
             try:
-                self.views.view_kept(view, kept.path, staged_columns(extract))
+                self.views.view_kept(view, kept.path, staged_columns(kept.load))
             finally:
                 kept.discard()
-        return None
 
     def compare_again(
         self,
@@ -166,15 +181,15 @@ class WorkersAdapter(SessionAdapter):
         load: dict[str, Any],
         source: dict[str, Any],
         relations: dict[str, Any],
-    ) -> dict[str, int] | str:
+    ) -> dict[str, int] | KeptRows | str:
         """Have the engine in the workers compare a full extract of the last date with current.
 
         Args:
             As of stage_extract().
 
         Returns:
-            The figures of an extract that is as current has it; or a text: why that is not
-            answered.
+            The figures of an extract that is as current has it; what view_staged() takes, where
+            it is not; or a text: why that is not answered.
         """
         with self.connections.exception_handler(f"compare_again({relations['log']})"):
             return self._with_tables(compare_again, cfg, plan, load, source, relations)
@@ -286,9 +301,9 @@ class WorkersAdapter(SessionAdapter):
                 found.discard()
         return found
 
-    def has_views(self, name: str) -> bool:
-        """Say whether the workers may answer queries of a view of a load."""
-        return self.views.knows(name)
+    def is_in_files(self, name: str) -> bool:
+        """Say whether the rows of a view of a load lie in files of the run."""
+        return self.views.has_files(name)
 
     def warm_worker(self) -> None:
         """Have a worker start and import the engine while this process goes on."""
@@ -336,6 +351,16 @@ class WorkersAdapter(SessionAdapter):
             return None
         with self.connections.exception_handler(f"replace_current({staged.table})"):
             return staged.replace()
+
+
+def _extract_of(
+    cfg: dict[str, Any], plan: dict[str, Any], load: dict[str, Any], source: dict[str, Any]
+) -> Load:
+    """Return the load of an extract, with what its environment has for it."""
+    extract = load_of(cfg, plan, load, source)
+    judges = cfg["on_reject"] == "quarantine" and extract.format != "parquet"
+    pepper = os.environ.get(PEPPER_VARIABLE, "") if plan.get("sensitive") else ""
+    return replace(extract, takes_rejects=judges, pepper=pepper)
 
 
 def _tables(load: Load, relations: dict[str, Any]) -> Tables:

@@ -41,11 +41,13 @@ _FIELD_METADATA = frozenset(
     ("comment", "delta.columnMapping.id", "delta.columnMapping.physicalName")
 )
 _SQL_TYPES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
-_HARMFUL = (("delta.enableDeletionVectors", "true"), ("delta.columnMapping.mode", "id"))
+_HARMFUL = (("delta.columnMapping.mode", "id"),)
 _DEFAULTS = "spark.databricks.delta.properties.defaults."
 
 
-def why_not_made(session: SparkSession, log: tuple[str, str], root: str | None) -> str | None:
+def why_not_made(
+    session: SparkSession, log: tuple[str, str], root: str | None, given: Mapping[str, Any]
+) -> str | None:
     """Return why the engine could not write to tables that are to be made; None: it can.
 
     Asked before they are made: a first load that finds it out afterwards would do so each time.
@@ -54,7 +56,11 @@ def why_not_made(session: SparkSession, log: tuple[str, str], root: str | None) 
         session: The running session.
         log: The schema and the name of the entity's log.
         root: The folder of the tables' folders, where that is not the schema's.
+        given: The properties that the entity gives them.
     """
+    for name, value in given.items():
+        if _is_harmful(str(name), str(value).lower()):
+            return f"it has the table property {name}"
     folder = folder_to_come(session, *log, root)
     if folder is None:
         return f"{'.'.join(log)} is not to lie on a local file system"

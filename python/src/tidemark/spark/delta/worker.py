@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -120,11 +120,15 @@ class WorkerRows(StagedRows):
 
 @dataclass
 class KeptRows:
-    """The rows of a first load, before there are tables for them."""
+    """The rows of a first load, before there are tables for them, or of one that others compare.
+
+    Of the latter `why` says why the engine did not do the load in one task.
+    """
 
     figures: dict[str, int]
     load: Load
     path: str
+    why: str = field(default="", kw_only=True)
 
     def discard(self) -> None:
         """Remove the file that has them."""
@@ -145,7 +149,7 @@ class Tables:
 
 def stage_extract(
     session: SparkSession, load: Load, tables: Tables, version: int
-) -> WorkerRows | str:
+) -> WorkerRows | KeptRows | str:
     """Compare an extract with current and write what its tables get, without a commit.
 
     Args:
@@ -155,7 +159,8 @@ def stage_extract(
         version: The version of the log that the rows go with.
 
     Returns:
-        The rows; or a text: why the engine does not do it. Nothing is left of the attempt then.
+        The rows; what was read, where some are rejects; or a text: why the engine does not do it.
+        Nothing is left of the attempt then.
 
     Raises:
         TidemarkError: The log has another version by now.
@@ -163,14 +168,24 @@ def stage_extract(
     places = places_of(session, load, tables, version)
     if isinstance(places, str):
         return places
-    outcome = run_task(session, partial(compare, load, places.targets))
+    outcome = run_task(session, partial(compare, load, places.targets, aside=str(folder_of_task())))
     declined = outcome.declined or unseen(places, outcome)
-    return declined or rows_of(session, load, places, outcome, tables)
+    if declined:
+        return _kept(load, outcome) or declined
+    return rows_of(session, load, places, outcome, tables)
+
+
+def _kept(load: Load, outcome: Outcome) -> KeptRows | None:
+    """Return what a task has kept of the rows, if this machine sees it."""
+    if not outcome.kept or not Path(outcome.kept).exists():
+        return None
+    why = str(outcome.declined or "")
+    return KeptRows(dict(outcome.figures or {}), load, outcome.kept, why=why)
 
 
 def compare_again(
     session: SparkSession, load: Load, tables: Tables, version: int
-) -> dict[str, int] | str:
+) -> dict[str, int] | KeptRows | str:
     """Compare a full extract of the last date with current, which has that date already.
 
     Args:
@@ -180,7 +195,8 @@ def compare_again(
         version: The version of the log that current follows.
 
     Returns:
-        The figures of an extract that is as current has it; or a text: why that is not answered.
+        The figures of an extract that is as current has it; what was read, where it is not; or a
+        text: why that is not answered.
 
     Raises:
         TidemarkError: The log has another version by now.
@@ -197,8 +213,8 @@ def compare_again(
         row["path"] for row in known if partition_of(row, "_business_date", stored) == day
     )
     targets = replace(places.targets, log=replace(log, files=files))
-    outcome = run_task(session, partial(look_again, load, targets))
-    return outcome.declined or dict(outcome.figures or {})
+    outcome = run_task(session, partial(look_again, load, targets, aside=str(folder_of_task())))
+    return _kept(load, outcome) or outcome.declined or dict(outcome.figures or {})
 
 
 def keep_extract(session: SparkSession, load: Load, *, has_copies: bool = False) -> KeptRows | str:
@@ -214,10 +230,10 @@ def keep_extract(session: SparkSession, load: Load, *, has_copies: bool = False)
     """
     folder = folder_of_task()
     outcome = run_task(session, partial(keep, load, str(folder), has_copies=has_copies))
-    if outcome.declined or not Path(str(outcome.kept)).exists():
+    kept = _kept(load, outcome)
+    if kept is None:
         shutil.rmtree(folder, ignore_errors=True)
-        return outcome.declined or UNSEEN
-    return KeptRows(dict(outcome.figures or {}), load, str(outcome.kept))
+    return kept or outcome.declined or UNSEEN
 
 
 def write_kept_rows(
