@@ -15,7 +15,6 @@ import pytest
 from tidemark.engine import ranges
 from tidemark.engine.covers import (
     why_not,
-    why_not_read,
     why_not_images,
     why_not_opened,
     why_not_read,

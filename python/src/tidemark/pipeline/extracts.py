@@ -428,7 +428,7 @@ def _stage_at_once(
     adapter = warehouse.adapter
     stage = adapter.keep_extract if is_first else adapter.stage_extract
     staged = stage(cfg, plan, load, source, opened["relations"])
-    if isinstance(staged, str) or getattr(staged, "why", ""):
+    if isinstance(staged, str) or getattr(staged, "why", None):
         return staged
     figures = staged.figures
     return {

@@ -604,8 +604,9 @@ def crossed(sql: str, known_as: Callable[[str | None, str], str] | None = None) 
     """
     if "${" in sql.replace(PEPPER, ""):
         raise Declined("a variable that Spark puts into SQL")
-    root = _tree_of(sql)
-    if not isinstance(root, exp.Query):
+    root: Any = _tree_of(sql)
+    is_query = isinstance(root, exp.Query)
+    if not is_query:
         raise Declined("a statement that is no query")
     try:
         if known_as is not None:
