@@ -246,6 +246,7 @@ COMPARED = {
 }
 REAL: dict[str, dict[str, Any]] = {
     "sensitive": {"sensitive": ["name", "day"]},
+    "secret_key": {"sensitive": ["id", "d"], "hash": "sha256"},
     "rejects": {"on_reject": "quarantine", "not_null": ("b",)},
     "compare_as": {"compare_as": COMPARED},
     "effective_from": {"effective_from": "at", "config": {"tblproperties": {"delta.logRetentionDuration": "interval 60 days"}}},

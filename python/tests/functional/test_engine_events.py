@@ -386,7 +386,8 @@ STAGED: dict[str, dict[str, Any]] = {
     "rows": {"format": "rows", "sequence_by": "n", "apply_as_deletes": "seen = 'gone'", "on_reject": "quarantine", "table": None},
     "numbered": {"format": "canonical", "sequence_by": "bi", "on_reject": "quarantine"},
     "sensitive": {"sensitive": ["name", "day"], "on_reject": "quarantine", "spoils": True},
-    "sensitive, no key": {"sensitive": ["name"], "key": (), "sequence_by": "ti"},
+    "sensitive, no key": {"sensitive": ["name"], "key": ()},
+    "sensitive, later": {"sensitive": ["name"], "sequence_by": "ti", "soft_delete": True, "on_reject": "quarantine"},
     "nullable key": {"null_keys": "allow", "sequence_by": "ti", "on_reject": "quarantine", "soft_delete": True},
 }  # fmt: skip
 

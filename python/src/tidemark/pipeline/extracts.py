@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidemark.engine.load import VALUE
 from tidemark.errors import DataError
 from tidemark.pipeline.checking import check_drift, with_keys_here
 from tidemark.pipeline.committing import files_of_slice, versions_before
@@ -16,6 +15,7 @@ from tidemark.pipeline.delta_files import (
 )
 from tidemark.pipeline.expressions import meaning_problem
 from tidemark.pipeline.extracts_source import source_of_spark
+from tidemark.pipeline.extracts_workers import count_changes, of_this_load, stage_by_workers
 from tidemark.pipeline.given import declared_types, pepper_of
 from tidemark.pipeline.slices import (
     is_in_files,
@@ -24,12 +24,10 @@ from tidemark.pipeline.slices import (
     make_view,
     opened_to_come,
 )
-from tidemark.pipeline.tables import alters_tables, has_rows, write_relations
+from tidemark.pipeline.tables import alters_tables, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
-from tidemark.pipeline.workers import files_of_workers, leave_to_spark, of_engine
-from tidemark.rules.column_plan import had_deltas
+from tidemark.pipeline.workers import files_of_workers
 from tidemark.rules.drift import config_drift, left_out_columns
-from tidemark.sessions.declined import Declined
 
 _OTHER_HASHES = (
     "with --full-refresh (the old one is kept), or, where only hash or what is compared (ignore, "
@@ -52,9 +50,12 @@ def stage_extract(warehouse: Warehouse, opened: Values, source: Values, part: An
         {plan, load, figures, rejects}, with what was written on the way.
     """
     if source.get("files") and not opened["state"].get("is_evolved"):
-        staged = _stage_in_workers(warehouse, opened, source)
-        if staged:
+        plan = _plan_extract(warehouse, opened, source)
+        staged = stage_by_workers(warehouse, opened, source, plan)
+        if isinstance(staged, dict):
             return staged
+        if staged:
+            return _stage_compared(warehouse, opened, source, plan)
         source = source_of_spark(warehouse, opened, source["body"])
     plan = _plan_extract(warehouse, opened, source)
     staged = warehouse.macro("run_view", opened["cfg"]["target"], "staged")
@@ -240,7 +241,7 @@ def _stage_changes(
     if counted["rows_rejected"]:
         adapter.discard_rows(uncommitted)
         return None
-    check_staged(warehouse, cfg, uncommitted, _changes(counted))
+    check_staged(warehouse, cfg, uncommitted, count_changes(counted))
     logged = {"rows_logged": uncommitted.rows, "rows_superseded": 0, "rows_not_supplied": 0}
     return {
         "plan": plan,
@@ -249,11 +250,6 @@ def _stage_changes(
         "rejects": {},
         "figures": {**counted, **logged},
     }
-
-
-def _changes(figures: Values) -> int:
-    """Count the keys that a date inserts, updates and deletes."""
-    return int(figures["rows_inserted"] + figures["rows_updated"] + figures["rows_deleted"])
 
 
 def _classify(warehouse: Warehouse, opened: Values, plan: Values, load: Values) -> Values:
@@ -354,154 +350,6 @@ def _count_new_rejects(
     return int(warehouse.rows(sql)[0]["new_count"])
 
 
-def _stage_in_workers(warehouse: Warehouse, opened: Values, source: Values) -> Values | None:
-    """Compare the extract of a date with what stood before it in the workers.
-
-    They write what changed where no commit names it yet. None where they do not take this load:
-    whatever the reason, nothing is left of it.
-    """
-    cfg, state, macro = opened["cfg"], opened["state"], warehouse.macro
-    plan = _plan_extract(warehouse, opened, source)
-    load = macro("plan_load", cfg, opened["run"], state)
-    load = {**load, "log_version": state["log_version"]}
-    try:
-        source = {**source, "compared": _compared_by_workers(warehouse, plan)}
-    except Declined as error:
-        leave_to_spark(warehouse, opened, str(error))
-        return None
-    view = macro("run_view", cfg["target"], "staged")
-    why = of_engine("covers.why_not", cfg) or _why_not_at_once(warehouse, opened, plan, load)
-    if why is None:
-        staged = _stage_at_once(warehouse, opened, source, plan, load)
-        if isinstance(staged, dict):
-            return staged
-        why = staged if isinstance(staged, str) else None
-        if why is None:
-            warehouse.adapter.view_staged(staged, view)
-    else:
-        why = warehouse.adapter.keep_staged(cfg, plan, load, source, view)
-    if why is None:
-        return _stage_compared(warehouse, opened, source, plan)
-    leave_to_spark(warehouse, opened, why)
-    return None
-
-
-def _compared_by_workers(warehouse: Warehouse, plan: Values) -> dict[str, tuple[str, str]]:
-    """Return what the workers compare in place of columns' values, with its type.
-
-    Raises:
-        Declined: There is an expression that only Spark works out.
-    """
-    compared = {}
-    for column in plan["compared"]:
-        if not column.get("compare_as"):
-            continue
-        # the library that reads SQL takes a quarter of a second to import
-        from tidemark.sessions.contract import crossed_expression
-
-        name = column["name"]
-        kinds = [of_engine("types.known_type", column[of]) for of in ("type", "compare_type")]
-        if None in kinds:
-            raise Declined(f"column {name} has compare_as")
-        of_value, of_compared = (kind.duck for kind in kinds)
-        sql = warehouse.macro("compared_value_expr", column, f"`{VALUE}`")
-        try:
-            expression = crossed_expression(sql, {VALUE: of_value}, of_compared)
-        except Declined as error:
-            raise Declined(f"column {name} has compare_as with {error}") from error
-        compared[name] = (expression, column["compare_type"])
-    return compared
-
-
-def _stage_at_once(
-    warehouse: Warehouse, opened: Values, source: Values, plan: Values, load: Values
-) -> Any:
-    """Have one task do all of a load.
-
-    Returns:
-        What was staged. Where more tasks are needed, the rows, for view_staged(). A text: why the
-        workers do not take the load.
-    """
-    cfg, is_first = opened["cfg"], opened["state"]["first"]
-    if _is_last(cfg, load, opened["state"]):
-        return _look_again(warehouse, opened, source, plan, load)
-    adapter = warehouse.adapter
-    stage = adapter.keep_extract if is_first else adapter.stage_extract
-    staged = stage(cfg, plan, load, source, opened["relations"])
-    if isinstance(staged, str) or getattr(staged, "why", None):
-        return staged
-    figures = staged.figures
-    return {
-        "plan": plan,
-        "rejects": {},
-        "load": {**load, "mends_rejects": False, "existing": None},
-        "uncommitted": None if is_first else staged,
-        "kept": staged if is_first else None,
-        "figures": {**figures, "rows_logged": _changes(figures), "rows_superseded": 0},
-    }
-
-
-def _is_last(cfg: Values, load: Values, state: Values) -> bool:
-    """Say whether a full extract is of the last date, which was loaded before."""
-    is_again = load["this_commit_id"] is not None and load["business_date"] == state["last_date"]
-    return is_again and cfg["extract"] == "full"
-
-
-def _why_not_at_once(
-    warehouse: Warehouse, opened: Values, plan: Values, load: Values
-) -> str | None:
-    """Return why no task does all of a load, as its date and the tables tell."""
-    cfg, state = opened["cfg"], opened["state"]
-    if load["kind"] != "load" or not (load["forward"] or _is_last(cfg, load, state)):
-        return "the date is not after all others"
-    if not state["first"]:
-        is_lacking = any(column["source_name"] is None for column in plan["compared"])
-        if alters_tables(warehouse, opened, plan) or is_lacking:
-            return "its columns have changed"
-        if cfg["extract"] == "delta" and not had_deltas(state["recorded"]):
-            return "it is the first delta"
-    if load["rebuild"]:
-        return "current is written again, as tag_unchanged or soft_delete changed"
-    return None
-
-
-def _look_again(
-    warehouse: Warehouse, opened: Values, source: Values, plan: Values, load: Values
-) -> Any:
-    """Compare the extract of the last date again.
-
-    Of one that is as current has it, which is how that date ended, the log has all that it brings.
-    Its figures are those that a load of the date has by what stood before it. Where it has changes
-    or rejects, its rows are returned, as of _stage_at_once().
-    """
-    cfg, rejects = opened["cfg"], opened["relations"]["rejects"]
-    found = warehouse.adapter.compare_again(cfg, plan, load, source, opened["relations"])
-    if not isinstance(found, dict):
-        return found
-    condition = _of_this_load(warehouse, load)
-    has_files = warehouse.macro("file_count", cfg["file_format"], rejects) > 0
-    if has_files and has_rows(warehouse, rejects, condition):
-        return "the last date had rejects"
-    inserted, deleted = found["rows_inserted"], found["rows_deleted"]
-    here = {"inserted": inserted, "deleted": deleted, "deleted_again": deleted, "gone": 0}
-    return {
-        "plan": plan,
-        "load": load,
-        "uncommitted": None,
-        "kept": None,
-        "rejects": {},
-        "is_repeat": True,
-        "figures": {**found, "rows_logged": 0, "rows_superseded": 0, "here": here},
-    }
-
-
-def _of_this_load(warehouse: Warehouse, load: Values) -> str:
-    """Return the condition of what the date's last load wrote beside the log."""
-    known = {"business_date": load["business_date"], "commit_id": load["this_commit_id"]}
-    condition: str = warehouse.macro("_loads_expr", [known])
-    return condition
-
-
 def derive_extract(warehouse: Warehouse, opened: Values, staged: Values, commit: Values) -> Values:
     """Return the rows of the log that a date brings, and what goes beside them.
 
@@ -562,7 +410,7 @@ def _rows_to_log(
     make_view(warehouse, changed, macro("changed_rows_sql", load["classified"]))
     forward = load["forward"]
     if forward and (not plan["sensitive"] or is_in_files(warehouse, load["classified"])):
-        counts = {"rows_logged": _changes(figures), "rows_superseded": 0}
+        counts = {"rows_logged": count_changes(figures), "rows_superseded": 0}
         return {"rows": changed, "slice": changed, "counts": counts}
     if not forward:
         targets, date = write_relations(warehouse, opened), load["business_date"]
@@ -583,7 +431,7 @@ def _rows_to_log(
 def _observed_the_same(warehouse: Warehouse, cfg: Values, relations: Values, load: Values) -> bool:
     """Say whether a date came again with nothing new, also not in what it supplied or rejected."""
     macro, classified = warehouse.macro, load["classified"]
-    condition = _of_this_load(warehouse, load)
+    condition = of_this_load(warehouse, load)
     observed = [
         (
             macro("rejected_rows_sql", classified),
