@@ -43,6 +43,7 @@ LONG_FILES = (
     "test_crash",
     "test_rollback",
     "test_three_ways",
+    "test_golden_three_ways",
     "test_event_streams",
     "test_replicator",
     "test_engine_events",

@@ -38,12 +38,13 @@ def settings_kept(session: Any, **more: str) -> Iterator[None]:
 def answers(session: Any, query: str) -> dict[str, Counter[tuple[Any, ...]]]:
     """The rows of a query by the way they were made, each column as text."""
     found = {}
+    rows = session.sql(query)
+    rows = rows.toDF(*(f"c{place}" for place in range(len(rows.columns))))
+    texts = [f"cast({name} as string)" for name in rows.columns]
     for way, settings in WAYS.items():
         for name, value in settings.items():
             session.conf.set(f"spark.sql.codegen.{name}", value)
-        rows = session.sql(query)
-        rows = rows.toDF(*(f"c{place}" for place in range(len(rows.columns))))
-        texts = [f"cast({name} as string)" for name in rows.columns]
+        # what is analysed once is optimized and planned anew
         found[way] = Counter(tuple(row) for row in rows.selectExpr(*texts).collect())
     return found
 
