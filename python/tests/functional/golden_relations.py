@@ -104,7 +104,9 @@ class EmptyRelations:
 
     def make(self) -> None:
         """Make all, the derived ones last."""
-        self.session.sql("create database if not exists shop")
+        # which another module may have left, with tables of another kind
+        self.session.sql("drop database if exists shop cascade")
+        self.session.sql("create database shop")
         self._make_of_extracts()
         self._make_of_enriched()
         self._make_of_events()

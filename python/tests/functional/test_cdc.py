@@ -678,6 +678,9 @@ def test_sensitive(module_project: Any) -> None:
                 # the example of the docs block hash_recipe has it between back-ticks
                 found = path.read_bytes().replace(f"`{PEPPER}`".encode(), b"")
                 assert PEPPER.encode() not in found and b"5550199777" not in found, path
+    # what the workers keep of a load while it runs goes with it
+    assert not list(Path(os.environ["TIDEMARK_HOME"], "tmp").glob("engine-*"))
+    assert Path(os.environ["TIDEMARK_HOME"], "tmp").stat().st_mode & 0o077 == 0
 
 
 def test_pepper__that_ends_its_literal(

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tidemark.spark.messages import best_message, clean_message, readable_error
+from tidemark.spark.messages import best_message, clean_message, error_details, readable_error
 
 UNRESOLVED = """[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter with name `nope` cannot be resolved. Did you mean one of the following? [`id`, `v`]. SQLSTATE: 42703; line 1 pos 7;
 'Project ['nope]
@@ -361,3 +361,14 @@ def test_no_memory__of_a_jvm_that_has_ended(monkeypatch: pytest.MonkeyPatch) -> 
     assert "Connection refused" in readable_error(refused)
     monkeypatch.setattr(SparkContext, "_gateway", None)
     assert "Connection refused" in readable_error(refused)
+
+
+def test_messages_and_details__without_the_pepper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark's plans show literals, and so the secret that it has put into a statement."""
+    monkeypatch.setenv("TIDEMARK_PEPPER", "a grain of salt")
+    told = ValueError("cannot resolve sha2(concat(15, :, a grain of salt, 'phone)")
+    for text in (readable_error(told), error_details(told)):
+        assert "grain" not in text
+        assert "${env:TIDEMARK_PEPPER}, 'phone" in text
+    monkeypatch.setenv("TIDEMARK_PEPPER", "e")
+    assert error_details(told) == f"ValueError: {told}"

@@ -49,13 +49,15 @@ def stage_extract(warehouse: Warehouse, opened: Values, source: Values, part: An
     Returns:
         {plan, load, figures, rejects}, with what was written on the way.
     """
-    if source.get("files") and not opened["state"].get("is_evolved"):
+    by_workers = source.get("files") and not opened["state"].get("is_evolved")
+    if by_workers:
         plan = _plan_extract(warehouse, opened, source)
         staged = stage_by_workers(warehouse, opened, source, plan)
         if isinstance(staged, dict):
             return staged
         if staged:
             return _stage_compared(warehouse, opened, source, plan)
+    if source.get("files"):
         source = source_of_spark(warehouse, opened, source["body"])
     plan = _plan_extract(warehouse, opened, source)
     staged = warehouse.macro("run_view", opened["cfg"]["target"], "staged")
@@ -68,7 +70,7 @@ def _stage_compared(warehouse: Warehouse, opened: Values, source: Values, plan: 
     """Compare what the view `staged` has with what stood before the date.
 
     Of tables that the load is going to alter it sees what they will be; what it keeps of them as a
-    cached view is staged again when they are altered.
+    cached view, and not in files, is staged again when they are altered.
     """
     cfg, run, macro = opened["cfg"], opened["run"], warehouse.macro
     if run["empty"]:
@@ -88,7 +90,8 @@ def _stage_compared(warehouse: Warehouse, opened: Values, source: Values, plan: 
     staged = staged or _classify(warehouse, opened, plan, load)
     if staged["figures"]["rows_rejected"] and cfg["on_reject"] == "fail":
         staged["rejects"]["failed"] = macro("failed_values_sql", cfg, plan, source["body"])
-    return {**staged, "alters": alters, "again": alters and len(plan["sensitive"]) > 0}
+    is_lasting = not plan["sensitive"] or is_in_files(warehouse, staged["load"].get("classified"))
+    return {**staged, "alters": alters, "again": alters and not is_lasting}
 
 
 def _plan_extract(warehouse: Warehouse, opened: Values, source: Values) -> Values:

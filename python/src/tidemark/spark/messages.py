@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tidemark.hashing.recipe import PEPPER_VARIABLE
 from tidemark.home import tidemark_home
 
+_SHORTEST_SECRET = 4
+"""Of a shorter one messages would be full, and it is none."""
 MAX_LINES = 12
 MAX_CHARACTERS = 3000
 
@@ -307,7 +310,16 @@ def readable_error(error: BaseException, said: str = "") -> str:
     is_end = type(error).__name__ == "Py4JNetworkError" or isinstance(error, ConnectionError)
     if (is_end or message == _IS_ENDED) and _jvm_had_no_memory():
         message = _NO_MEMORY
-    return f"Spark has run out of memory{_why_no_memory()}" if message == _NO_MEMORY else message
+    if message == _NO_MEMORY:
+        return f"Spark has run out of memory{_why_no_memory()}"
+    return _without_pepper(message)
+
+
+def _without_pepper(text: str) -> str:
+    """Return a text of Spark's, whose plans show literals, without the secret among them."""
+    pepper = os.environ.get(PEPPER_VARIABLE, "")
+    is_told = len(pepper) >= _SHORTEST_SECRET and pepper in text
+    return text.replace(pepper, f"${{env:{PEPPER_VARIABLE}}}") if is_told else text
 
 
 def _why_no_memory() -> str:
@@ -383,5 +395,5 @@ def _java_messages(throwable: Any) -> Iterator[str]:
 
 def error_details(error: BaseException) -> str:
     """Return all that is known about an error, for the log."""
-    trace = getattr(error, "_stackTrace", None)
-    return f"{type(error).__name__}: {trace}" if trace else f"{type(error).__name__}: {error}"
+    told = getattr(error, "_stackTrace", None) or error
+    return _without_pepper(f"{type(error).__name__}: {told}")
