@@ -218,7 +218,7 @@ class WorkersSession:
                 continue
             run.unmade.discard(_plain(name))
             of = run.views[_plain(name)]
-            spark, quoted = self._spark(), "`" + _plain(name) + "`"
+            spark, quoted = self._spark(), _quoted(_plain(name))
             if isinstance(of, str):
                 self.make_ready(of)
                 make_view(spark, quoted, of)
@@ -474,7 +474,7 @@ class WorkersSession:
 
     def _worked_out(self, run: _Run, name: str) -> Files:
         """Have Spark work a view out, once, into files."""
-        spark, quoted = self._spark(), "`" + name.replace("`", "``") + "`"
+        spark, quoted = self._spark(), _quoted(name)
         self.make_ready(quoted)
         return self._write(run, name, spark.table(quoted))
 
@@ -486,8 +486,7 @@ class WorkersSession:
         rows.write.parquet(f"file://{folder}")
         paths = tuple(str(path) for path in sorted(folder.glob("*.parquet")))
         files = Files(paths, tuple(Stored(name, name, kind) for name, kind in columns))
-        quoted = "`" + name.replace("`", "``") + "`"
-        view_rows(spark, quoted, spark.read.schema(rows.schema).parquet(f"file://{folder}"))
+        view_rows(spark, _quoted(name), spark.read.schema(rows.schema).parquet(f"file://{folder}"))
         run.know(name, files, is_made=True)
         return files
 
@@ -507,7 +506,7 @@ def _frame_of(spark: SparkSession, files: Files) -> DataFrame:
     return rows.select(
         *[
             # what the reader's file lacks are texts: see staged_columns()
-            (col(f"`{one.field}`") if one.field in there else lit(None).cast("string")).alias(
+            (col(_quoted(one.field)) if one.field in there else lit(None).cast("string")).alias(
                 one.name
             )
             for one in files.columns
@@ -517,6 +516,10 @@ def _frame_of(spark: SparkSession, files: Files) -> DataFrame:
 
 def _declined(reason: str) -> Answer:
     return Answer(declined=reason)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _plain(name: str) -> str:
