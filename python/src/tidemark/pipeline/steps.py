@@ -21,7 +21,7 @@ from tidemark.pipeline.replacing import check_is_alone, check_replaced_log
 from tidemark.pipeline.slices import clear_slices, forget_run_views
 from tidemark.pipeline.tables import opened_evolved, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
-from tidemark.pipeline.workers import open_views
+from tidemark.pipeline.workers import close_views, open_views
 from tidemark.rules.drift import new_columns
 from tidemark.rules.names import unique
 
@@ -53,12 +53,21 @@ def load_entity(warehouse: Warehouse, opened: Values, body: str) -> Values | Non
     Returns:
         The sums of all parts' figures; None if there was nothing to load.
     """
+    forget_run_views(warehouse, opened["cfg"]["target"])
+    clear_slices(warehouse, opened["cfg"]["target"])
+    open_views(warehouse, opened)
+    try:
+        return _load_parts(warehouse, opened, body)
+    except BaseException:
+        # rows of it, which may be sensitive, stay in no file
+        close_views(warehouse, opened)
+        raise
+
+
+def _load_parts(warehouse: Warehouse, opened: Values, body: str) -> Values | None:
     cfg, run, is_first = opened["cfg"], opened["run"], opened["state"]["first"]
     recorded, figures, plan = opened["state"].get("recorded"), None, {}
     notes: list[str] = []
-    forget_run_views(warehouse, cfg["target"])
-    clear_slices(warehouse, cfg["target"])
-    open_views(warehouse, opened)
     source = warehouse.of_family(cfg, "source", opened, body)
     for part in source["parts"]:
         staged = _stage_part(warehouse, opened, source, part)

@@ -81,6 +81,13 @@ def open_views(warehouse: Warehouse, opened: Values) -> None:
         warehouse.adapter.open_views(prefix, partial(leave_to_spark, warehouse, opened))
 
 
+def close_views(warehouse: Warehouse, opened: Values) -> None:
+    """Remove what the workers have kept of a load that failed."""
+    if warehouse.macro("can", "run_workers"):
+        prefix = warehouse.macro("run_view", opened["cfg"]["target"], "").strip("`")
+        warehouse.adapter.close_views(prefix)
+
+
 def leave_to_spark(warehouse: Warehouse, opened: Values, why: str) -> None:
     """Say why a load goes by Spark SQL: on the console where the workers were asked for, once."""
     left = opened["run"].setdefault("left_to_spark", [])

@@ -225,6 +225,10 @@ class TablesAdapter(SessionAdapter):
         """
         self.views.open(prefix, tell)
 
+    def close_views(self, prefix: str) -> None:
+        """Forget what open_views() began to know, and remove the files that were kept for it."""
+        self.views.forget(prefix)
+
     def try_view(self, name: str, sql: str) -> bool:
         """Make a temporary view, unless Spark refuses its query.
 
