@@ -265,7 +265,10 @@ class FilledRelations(EmptyRelations):
         name = relation.identifier
         types = {column["name"]: column["type"] for column in columns}
         rows = self._rows(name, types)
-        rows.coalesce(1).write.mode("overwrite").format("parquet").saveAsTable(f"shop.{name}")
+        rows.coalesce(1).createOrReplaceTempView("rows_of_a_table")
+        # entities of one name take turns; to replace a table is not every catalogue's to do
+        self.session.sql(f"drop table if exists shop.{name}")
+        self.session.sql(f"create table shop.{name} using parquet as select * from rows_of_a_table")
 
     def log(self, entity: Any) -> None:
         """Make a log with rows."""
