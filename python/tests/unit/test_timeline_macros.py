@@ -465,7 +465,7 @@ def test_rejects_of_two_runs_at_once(
         "is_still_ours": lambda *_: True,
         "record_load": lambda *_: done.append("completed"),
         **dict.fromkeys(("check_load", "apply_load", "tell_rejects", "_opened_after"), lambda *_: None),
-        **dict.fromkeys(("forget_run_views", "clear_slices", "open_views"), lambda *_: None),
+        **dict.fromkeys(("forget_run_views", "clear_slices", "open_views", "close_views"), lambda *_: None),
     }  # fmt: skip
     for name, stub in steps_stubs.items():
         monkeypatch.setattr(steps, name, stub)
