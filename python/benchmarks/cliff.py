@@ -70,7 +70,7 @@ def workload_k(rounds: int, scale: float) -> Result:
         f"{rows:,} rows of a key and {VALUES} decimals; a fifth new, a fifth gone, two fifths changed. The third date of each model, "
         "over that of the plain one, in one process; a date before all others, one that is corrected, one that comes again as it was."
     )
-    result = Result("(k) the cliff", what, "plain")
+    result = Result("(k) the cliff", what, "plain", over="over plain")
     series = {name: result.add(name, f"third date: {name}") for name in SETTINGS}
     late = {
         "late": result.add("late", "plain: a date before all others"),
@@ -181,7 +181,7 @@ def workload_l(rounds: int, scale: float) -> Result:
         f"{count:,} change events of {count // 5:,} keys in a batch, as landed JSON lines. The third batch of each model, over that of the "
         "plain one, in one process."
     )
-    result = Result("(l) the cliff of change events", what, "plain")
+    result = Result("(l) the cliff of change events", what, "plain", over="over plain")
     series = {name: result.add(name, f"third batch: {name}") for name in EVENT_SETTINGS}
     os.environ.setdefault("TIDEMARK_PEPPER", "of the benchmark alone")
     stream, rows, batches = changes(count // 5, 7), {}, []

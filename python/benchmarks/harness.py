@@ -360,6 +360,7 @@ class Result:
         what: What it is, in a sentence.
         ours: Name of the series that others are compared with.
         rounds: What each series was measured several times of.
+        over: What a column says that has the others over ours; none: it has ours over the others.
     """
 
     name: str
@@ -368,6 +369,7 @@ class Result:
     series: list[Series] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     rounds: str = "rounds"
+    over: str = ""
 
     def add(self, name: str, what: str, count: int = 0, compared: bool = True) -> Series:
         """Begin a series."""
@@ -383,12 +385,13 @@ class Result:
             "",
             self.what,
             "",
-            f"| | median s | spread | CPU s | ours takes |{' a second |' if counted else ''}",
+            f"| | median s | spread | CPU s | {self.over or 'ours takes'} |{' a second |' if counted else ''}",
             f"|---|---:|---:|---:|---:|{'---:|' if counted else ''}",
         ]
         for series in self.series:
             compared = series.compared and series.name != self.ours
-            ratio = f"{ours / series.median():.2f} x" if compared else ""
+            times = series.median() / ours if self.over else ours / series.median()
+            ratio = f"{times:.2f} x" if compared else ""
             cpu = series.median("cpu")
             # a process that leaves its JVM behind is not counted by the system
             told = f"{cpu:.0f}" if cpu >= 1 else ""
