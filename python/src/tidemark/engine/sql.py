@@ -76,9 +76,8 @@ def reasons_sql(load: Load) -> tuple[str, str]:
             found.append((f"c{number} is null", f"{what}: {column.name}"))
         reasons += [f"when {one} then {literal(text)}" for one, text in found]
         of_keys += [one for one, _ in found if column.name in load.keys]
-    return " or ".join(
-        of_keys
-    ) or "false", f"case {' '.join(reasons)} end" if reasons else "null::varchar"
+    reason = f"case {' '.join(reasons)} end" if reasons else "null::varchar"
+    return " or ".join(of_keys) or "false", reason
 
 
 def _no_value(load: Load, number: int) -> str | None:

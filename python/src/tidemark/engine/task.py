@@ -119,7 +119,7 @@ def look_again(load: Load, targets: Targets, room: Room, *, aside: str = "") -> 
         counts = _operations(db)
         if any(counts.get(operation) for operation in "IUD"):
             why = "the last date comes again, and not as it was"
-            return Outcome(declined=why, kept=_keep(db, found, aside))
+            return Outcome(declined=why, kept=_keep(db, _all_of(found), aside))
         logged = _logged(db, load, targets.log)
         if isinstance(logged, str):
             return Outcome(declined=logged)
@@ -172,25 +172,28 @@ def keep(load: Load, folder: str, room: Room, *, has_copies: bool = False) -> Ou
         if isinstance(found, str):
             left = _left(db, load, found, folder)
             return replace(left, declined=None) if has_copies and left.kept else left
-        rows = found if has_copies else (found[1], found[1])
-        kept = _keep(db, rows, folder)
+        kept = _keep(db, _all_of(found) if has_copies else "staged", folder)
         return Outcome(figures=_figures({"I": found[1]}, found), kept=kept)
 
 
 def _left(db: Any, load: Load, why: str, folder: str) -> Outcome:
     """Return the outcome of a load that is declined; rows with rejects are kept for other tasks."""
     is_good = load.takes_rejects and why in (_REJECTED, _DIFFERING)
-    return Outcome(declined=why, kept=_keep(db, (1, 0), folder) if is_good else None)
+    return Outcome(declined=why, kept=_keep(db, "arrived", folder) if is_good else None)
 
 
-def _keep(db: Any, found: tuple[int, int], folder: str) -> str | None:
-    """Keep the rows in a file of a folder, with copies where there are some; return its path."""
+def _all_of(found: tuple[int, int]) -> str:
+    """Return the table that has all rows, exact copies too, by what _stage() returned."""
+    return "arrived" if found[0] != found[1] else "staged"
+
+
+def _keep(db: Any, rows: str, folder: str) -> str | None:
+    """Keep the rows of a table in a file of a folder, if one is named; return its path."""
     if not folder:
         return None
     # no parents: of a folder that this machine does not share there is none
     Path(folder).mkdir(mode=0o700, exist_ok=True)
     kept = str(Path(folder) / f"{FILE_PREFIX}{uuid4()}.parquet")
-    rows = "arrived" if found[0] != found[1] else "staged"
     try:
         db.execute(f"copy {rows} to {literal(kept)} (format parquet, parquet_version v2)")
     except Exception:

@@ -168,7 +168,8 @@ def stage_extract(
     places = places_of(session, load, tables, version)
     if isinstance(places, str):
         return places
-    outcome = run_task(session, partial(compare, load, places.targets, aside=str(folder_of_task())))
+    aside = str(folder_of_task()) if load.takes_rejects else ""
+    outcome = run_task(session, partial(compare, load, places.targets, aside=aside))
     declined = outcome.declined or unseen(places, outcome)
     if declined:
         return _kept(load, outcome) or declined
