@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+PEPPER = "${env:TIDEMARK_PEPPER}"
+"""What stands for the pepper in the macros' SQL: what runs it puts it in (pepper_expr())."""
 _BY_SPARK = "by Spark alone"
 
 

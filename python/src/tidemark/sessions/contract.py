@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from tidemark.engine.quoted import end_told
+from tidemark.engine.quoted import PEPPER, end_told
 from tidemark.sessions.declined import Declined
 
 _ALIKE: frozenset[type[exp.Expression]] = frozenset(
@@ -82,10 +82,6 @@ _ALIKE: frozenset[type[exp.Expression]] = frozenset(
         exp.WindowSpec,
     }
 )
-
-
-PEPPER = "${env:TIDEMARK_PEPPER}"
-"""What stands for the pepper in a text of SQL, in both engines: who runs it puts it in."""
 
 
 def _function(name: str, *arguments: exp.Expression) -> exp.Expression:

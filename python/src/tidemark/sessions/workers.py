@@ -35,7 +35,7 @@ from pyspark.sql.types import (
 )
 
 from tidemark.engine.header import is_read_as_it_stands, local_path
-from tidemark.engine.quoted import identifier
+from tidemark.engine.quoted import PEPPER, identifier
 from tidemark.engine.types import known_type
 from tidemark.errors import TidemarkError
 from tidemark.hashing.recipe import PEPPER_VARIABLE
@@ -493,11 +493,11 @@ class WorkersSession:
 
 def _peppered(text: str) -> str:
     """Return SQL with the pepper in its place, as Spark has it when it reads a statement."""
-    variable, pepper = f"${{env:{PEPPER_VARIABLE}}}", os.environ.get(PEPPER_VARIABLE)
-    if variable in text and not pepper:
+    pepper = os.environ.get(PEPPER_VARIABLE)
+    if PEPPER in text and not pepper:
         raise Declined("there is no pepper")
     # what pepper_check() lets pass stands in a literal as it is
-    return text.replace(variable, pepper or "")
+    return text.replace(PEPPER, pepper or "")
 
 
 def _frame_of(spark: SparkSession, files: Files) -> DataFrame:

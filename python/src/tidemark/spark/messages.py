@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tidemark.engine.quoted import PEPPER
 from tidemark.hashing.recipe import PEPPER_VARIABLE
 from tidemark.home import tidemark_home
 
@@ -319,7 +320,7 @@ def _without_pepper(text: str) -> str:
     """Return a text of Spark's, whose plans show literals, without the secret among them."""
     pepper = os.environ.get(PEPPER_VARIABLE, "")
     is_told = len(pepper) >= _SHORTEST_SECRET and pepper in text
-    return text.replace(pepper, f"${{env:{PEPPER_VARIABLE}}}") if is_told else text
+    return text.replace(pepper, PEPPER) if is_told else text
 
 
 def _why_no_memory() -> str:
