@@ -276,13 +276,13 @@ def _micros(node: exp.Expression) -> exp.Expression:
 
 
 def _md5(node: exp.Expression) -> exp.Expression:
-    return _of_kind("VARCHAR", _only("VARCHAR", node.this, _function("md5", node.this), "md5()"))
+    return _of_text(node, "md5()", _function("md5", node.this))
 
 
 def _sha2(node: exp.Expression) -> exp.Expression:
     if node.args.get("length") is None or node.args["length"].name != "256":
         raise Declined("sha2()")
-    return _only("VARCHAR", node.this, _function("sha256", node.this), "sha2()")
+    return _of_text(node, "sha2()", _function("sha256", node.this))
 
 
 def _octets(node: exp.Expression) -> exp.Expression:
