@@ -49,8 +49,7 @@ def stage_extract(warehouse: Warehouse, opened: Values, source: Values, part: An
     Returns:
         {plan, load, figures, rejects}, with what was written on the way.
     """
-    by_workers = source.get("files") and not opened["state"].get("is_evolved")
-    if by_workers:
+    if source.get("files") and not opened["state"].get("is_evolved"):
         plan = _plan_extract(warehouse, opened, source)
         staged = stage_by_workers(warehouse, opened, source, plan)
         if isinstance(staged, dict):

@@ -75,10 +75,15 @@ def make_view(warehouse: Warehouse, view: str, sql: str, is_kept: bool = False) 
     return view
 
 
+def prefix_of_views(warehouse: Warehouse, current: Any) -> str:
+    """Return what the names of the views of a model's run begin with, without quotes."""
+    quoted: str = warehouse.macro("run_view", current, "")
+    return quoted[1:-1].replace("``", "`")
+
+
 def forget_run_views(warehouse: Warehouse, current: Any) -> None:
     """Drop the views, caches and slices of this model's run, also those that a failed run left."""
-    macro = warehouse.macro
-    ours = macro("run_view", current, "")[1:-1].replace("``", "`")
+    macro, ours = warehouse.macro, prefix_of_views(warehouse, current)
     if macro("can", "cache_views"):
         warehouse.adapter.forget_views(ours)
     else:

@@ -409,15 +409,16 @@ def has_rows(warehouse: Warehouse, relation: Any, condition: str | None = None) 
 
 def has_rejects_of_loads(warehouse: Warehouse, rejects: Any) -> bool:
     """Say whether a table of rejects is there, and tells which load mended them."""
-    if not relation_exists(warehouse, rejects):
-        return False
+    return relation_exists(warehouse, rejects) and _tells_loads(warehouse, rejects)
+
+
+def _tells_loads(warehouse: Warehouse, rejects: Any) -> bool:
     return "_resolved_by" in warehouse.macro("names_in", rejects)
 
 
 def evolve_rejects(warehouse: Warehouse, rejects: Any) -> None:
     """Have a table of rejects tell that; one of an earlier version does not."""
-    is_there = relation_exists(warehouse, rejects)
-    if is_there and not has_rejects_of_loads(warehouse, rejects):
+    if relation_exists(warehouse, rejects) and not _tells_loads(warehouse, rejects):
         warehouse.run(f"alter table {rejects} add columns (_resolved_by bigint)")
 
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from tidemark.pipeline.delta_files import check_staged
+from tidemark.pipeline.slices import prefix_of_views
 from tidemark.pipeline.tables import write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 
@@ -77,15 +78,14 @@ def open_views(warehouse: Warehouse, opened: Values) -> None:
     if not warehouse.macro("can", "run_workers"):
         return
     if engine == "workers" or not warehouse.adapter.is_on_cluster():
-        prefix = warehouse.macro("run_view", cfg["target"], "").strip("`")
+        prefix = prefix_of_views(warehouse, cfg["target"])
         warehouse.adapter.open_views(prefix, partial(leave_to_spark, warehouse, opened))
 
 
 def close_views(warehouse: Warehouse, opened: Values) -> None:
     """Remove what the workers have kept of a load that failed."""
     if warehouse.macro("can", "run_workers"):
-        prefix = warehouse.macro("run_view", opened["cfg"]["target"], "").strip("`")
-        warehouse.adapter.close_views(prefix)
+        warehouse.adapter.close_views(prefix_of_views(warehouse, opened["cfg"]["target"]))
 
 
 def leave_to_spark(warehouse: Warehouse, opened: Values, why: str) -> None:
