@@ -31,6 +31,7 @@ from urllib.parse import urlparse
 import pytest
 
 from tests import costs, statements, tenths, turns
+from tests.both_ways import BOTH, SPARK, WORKERS
 from tests.hash_vectors import PEPPER
 from tests.thrift_server import ThriftServer, thrift_server
 
@@ -58,7 +59,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    return [tenths.IS_INTERPRETED.told(), tenths.BY_SPARK.told(), turns.told_turn(config)]
+    return [tenths.IS_INTERPRETED.told(), tenths.BOTH_WAYS.told(), turns.told_turn(config)]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    name = metafunc.module.__name__.rpartition(".")[2]
+    if "functional" in metafunc.module.__name__ and tenths.BOTH_WAYS.has(name):
+        metafunc.parametrize("ways_of_the_day", [WORKERS, SPARK], indirect=True, scope="module")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -175,6 +182,7 @@ class Project:
                 f"dbt {' '.join(arguments)} {verdict}\n{result.error or result.output}",
                 pytrace=False,
             )
+        BOTH.after(self, f"dbt {' '.join(arguments)}", result.messages)
         return result
 
     def _parse(self, given: list[str], lines: list[str]) -> Any:
@@ -420,6 +428,28 @@ def make_thrift_project(
             yield make
 
 
+@pytest.fixture(scope="module", autouse=True)
+def ways_of_the_day(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let a module's projects load as those of users do, interpreted, or by Spark SQL alone, as a comparison."""
+    name = request.module.__name__.rpartition(".")[2]
+    way = getattr(request, "param", None)
+    settings = tenths.INTERPRETED if tenths.IS_INTERPRETED.has(name) else tenths.COMPILED
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Project, "spark_settings", settings)
+        patch.setattr(Project, "engine", "spark" if way == SPARK else "auto")
+        BOTH.begin_module(way)
+        yield
+        BOTH.begin_module(None)
+
+
+@pytest.fixture(autouse=True)
+def compared_test(request: pytest.FixtureRequest, ways_of_the_day: None) -> Iterator[None]:
+    """Have what a test leaves behind compared, where its module runs both ways."""
+    BOTH.begin_test(request.node)
+    yield
+    BOTH.end_test()
+
+
 @pytest.fixture
 def project(request: pytest.FixtureRequest, make_project: Callable[[str], Project]) -> Project:
     """A project of this test alone."""
@@ -428,21 +458,10 @@ def project(request: pytest.FixtureRequest, make_project: Callable[[str], Projec
 
 @pytest.fixture(scope="module")
 def module_project(
-    request: pytest.FixtureRequest, make_project: Callable[[str], Project]
+    request: pytest.FixtureRequest, make_project: Callable[[str], Project], ways_of_the_day: None
 ) -> Project:
     """A project that the tests of a module share."""
     return make_project(request.module.__name__.rpartition(".")[2])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ways_of_the_day(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let a module's projects load as those of users do, or interpreted, or by Spark SQL alone."""
-    name = request.module.__name__.rpartition(".")[2]
-    settings = tenths.INTERPRETED if tenths.IS_INTERPRETED.has(name) else tenths.COMPILED
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Project, "spark_settings", settings)
-        patch.setattr(Project, "engine", "spark" if tenths.BY_SPARK.has(name) else "auto")
-        yield
 
 
 @pytest.fixture(scope="module", autouse=True)

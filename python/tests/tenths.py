@@ -1,4 +1,4 @@
-"""Which test modules run otherwise than users do today: a tenth of them interpreted, another tenth by Spark SQL alone.
+"""Which test modules run otherwise than users do today: a tenth of them interpreted, another tenth once more by Spark SQL alone.
 
 All others have Spark compile its expressions, as it does for users, and the engine in the workers take what it can. Whatever
 two ways compute must be one answer: they have differed. Each day brings other tenths. A variable names the tenth (0 to 9), `all`
@@ -67,4 +67,4 @@ class Tenth:
 
 
 IS_INTERPRETED = Tenth("TIDEMARK_TEST_INTERPRETED", "Spark interprets", 0)
-BY_SPARK = Tenth("TIDEMARK_TEST_BY_SPARK", "Spark SQL alone loads what names no engine in", 5)
+BOTH_WAYS = Tenth("TIDEMARK_TEST_BOTH_WAYS", "the workers and Spark SQL both load", 5)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests import turns
-from tests.tenths import BY_SPARK, IS_INTERPRETED, TENTHS
+from tests.tenths import BOTH_WAYS, IS_INTERPRETED, TENTHS
 
 
 def story(*numbers: Any) -> Any:
@@ -50,12 +50,12 @@ def test_turn__is_one_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_tenths__have_each_module_once() -> None:
     tenths = [str(tenth) for tenth in range(TENTHS)]
-    for way in (IS_INTERPRETED, BY_SPARK):
+    for way in (IS_INTERPRETED, BOTH_WAYS):
         assert [way.has("test_cdc", tenth) for tenth in tenths].count(True) == 1
 
 
 def test_tenths__are_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """No module is interpreted and by Spark SQL alone on one day."""
-    for way in (IS_INTERPRETED, BY_SPARK):
+    for way in (IS_INTERPRETED, BOTH_WAYS):
         monkeypatch.delenv(way.variable, raising=False)
-    assert IS_INTERPRETED.wanted() != BY_SPARK.wanted()
+    assert IS_INTERPRETED.wanted() != BOTH_WAYS.wanted()
