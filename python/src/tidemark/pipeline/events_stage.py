@@ -249,7 +249,10 @@ def _make_staged_view(
     view = macro("run_view", cfg["target"], "staged")
     sql = macro("staged_events_sql", cfg, plan, landing["events"], known, stretch)
     if macro("can", "parse_expressions"):
-        if warehouse.adapter.try_view(view, sql):
+        given = [expression for _, expression in event_expressions(cfg)]
+        seen = [*macro("event_columns"), *plan["source_columns"]]
+        kinds = {column["name"]: column["type"] for column in seen}
+        if warehouse.adapter.try_view(view, sql, given, kinds):
             return
         _check_event_expressions(warehouse, cfg, plan, landing, stretch)
     make_view(warehouse, view, sql)

@@ -10,7 +10,7 @@ it so. How a text is read as a value is none of it: that is the readers' part.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sqlglot
@@ -621,8 +621,9 @@ def crossed_expression(sql: str, kinds: Mapping[str, str], kind: str) -> str:
         kind: The type that its value has there; one of another type ends the query.
 
     Raises:
-        Declined: As of crossed().
+        Declined: As of crossed(), and of check_types().
     """
+    check_types(sql, kinds)
     (tree,) = _tree_of(f"select {sql}").expressions
     for column in tree.find_all(exp.Column):
         if column.name in kinds:
@@ -634,6 +635,103 @@ def crossed_expression(sql: str, kinds: Mapping[str, str], kind: str) -> str:
     return _only(types, of, exp.cast(of.copy(), kind, dialect="duckdb"), ending).sql("duckdb")
 
 
+_COMPARED = (exp.EQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NEQ, exp.NullSafeEQ, exp.Nullif)
+_JOINED = (exp.Array, exp.Case, exp.Coalesce, exp.Greatest, exp.If, exp.Least)
+"""Nodes whose value has the type that their operands have in common."""
+
+
+def check_types(sql: str, kinds: Mapping[str, str]) -> None:
+    """Decline an expression in which values of two types meet.
+
+    Whoever writes one leaves the type that they have in common to the engine, and each has another:
+    of `code > 9` Spark reads a text 9.5 as 9, and DuckDB as 10.
+
+    Example:
+        >>> check_types("coalesce(n, '')", {"n": "INTEGER"})
+        Traceback (most recent call last):
+        tidemark.sessions.declined.Declined: INT beside VARCHAR in coalesce()
+
+    Args:
+        sql: The expression, as of Spark.
+        kinds: The columns that it sees, with their types in DuckDB.
+
+    Raises:
+        Declined: Two types meet, or one is not known.
+    """
+    from sqlglot.optimizer.annotate_types import annotate_types
+
+    (tree,) = _applied_to_one(_tree_of(f"select {sql}")).expressions
+    types = {name.lower(): kind for name, kind in kinds.items()}
+    for column in list(tree.find_all(exp.Column)):
+        if column.name.lower() not in types:
+            raise Declined(f"a column {column.name} of no known type")
+        kind = exp.DataType.build(types[column.name.lower()], dialect="duckdb")
+        # of what is cast the type is known
+        column.replace(exp.Cast(this=exp.Placeholder(), to=kind))
+    annotate_types(tree, dialect="spark")
+    for node in tree.walk():
+        _check_meeting(node)
+
+
+def _check_meeting(node: exp.Expression) -> None:
+    """Decline operands of a node of which engines may have another type in common."""
+    if isinstance(node, _COMPARED):
+        meeting = [node.this, node.expression]
+    elif isinstance(node, exp.Between):
+        meeting = [node.this, node.args["low"], node.args["high"]]
+    elif isinstance(node, exp.In):
+        meeting = [node.this, *node.expressions]
+    elif isinstance(node, exp.Case):
+        branches = [one.args["true"] for one in node.args["ifs"]]
+        meeting = [*branches, node.args.get("default")]
+        if node.this is not None:
+            _check_alike(node, [node.this, *[one.this for one in node.args["ifs"]]], True)
+    elif isinstance(node, exp.If):
+        # those of a CASE are looked at with it
+        is_branch = isinstance(node.parent, exp.Case)
+        meeting = [] if is_branch else [node.args["true"], node.args.get("false")]
+    elif isinstance(node, _JOINED):
+        meeting = [node.this, *node.expressions]
+    else:
+        return
+    _check_alike(node, meeting, not isinstance(node, _JOINED))
+
+
+def _check_alike(node: exp.Expression, meeting: Sequence[Any], is_compared: bool) -> None:
+    told = [one for one in meeting if isinstance(one, exp.Expression) and not _gives_null(one)]
+    kinds = {_class_of(one, is_compared) for one in told} - {"a number"}
+    if "" in kinds:
+        raise Declined(f"a value of no known type in {_name_of(node)}")
+    if len(kinds) > 1 or (kinds & {"REAL", "VARCHAR", "BOOLEAN", "DATE"} and _has_number(told)):
+        types = " beside ".join(sorted({str(one.type) for one in told}))
+        raise Declined(f"{types} in {_name_of(node)}")
+
+
+def _has_number(values: Sequence[exp.Expression]) -> bool:
+    return any(isinstance(one, exp.Literal | exp.Neg) and _is_number(one) for one in values)
+
+
+def _is_number(value: exp.Expression) -> bool:
+    of = value.this if isinstance(value, exp.Neg) else value
+    return isinstance(of, exp.Literal) and not of.is_string
+
+
+def _class_of(value: exp.Expression, is_compared: bool) -> str:
+    """Return what a value is alike with; of a number that is written down: whatever counts."""
+    kind = value.type
+    if kind is None or kind.this in (exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL):
+        return ""
+    if _is_number(value):
+        number = value.find(exp.Literal)
+        return "a number" if is_compared or (number and number.name.isdecimal()) else "DECIMAL"
+    if kind.this in exp.DataType.INTEGER_TYPES:
+        return "a whole number"
+    if kind.this in exp.DataType.TEXT_TYPES:
+        return "VARCHAR"
+    # scales of decimals differ
+    return kind.sql("duckdb")
+
+
 def _tree_of(sql: str) -> Any:
     try:
         return sqlglot.parse_one(_COMMENT.sub("", sql), read="spark")
@@ -642,12 +740,17 @@ def _tree_of(sql: str) -> Any:
 
 
 def _applied(tree: exp.Expression) -> exp.Expression:
-    """Return a tree in DuckDB's form, in which what is applied to a value has it in its place."""
+    """Return a tree in DuckDB's form."""
+    return _crossed(_applied_to_one(tree))
+
+
+def _applied_to_one(tree: exp.Expression) -> exp.Expression:
+    """Return a tree in which an expression that is applied to one value has it in its place."""
     # a root of its own can be replaced
     whole = exp.Paren(this=tree)
     for one in list(whole.find_all(exp.Bracket)):
         _apply(one)
-    return _crossed(whole.this)
+    return whole.this
 
 
 def _apply(node: exp.Bracket) -> None:

@@ -174,21 +174,33 @@ class WorkersSession:
         run = self._run_of(name)
         return run is not None and isinstance(run.views.get(_plain(name)), Files)
 
-    def make_view(self, name: str, sql: str, is_made: bool = False) -> bool:
+    def make_view(
+        self,
+        name: str,
+        sql: str,
+        is_made: bool = False,
+        given: Sequence[str] = (),
+        kinds: Mapping[str, str] | None = None,
+    ) -> bool:
         """Know a view by its text, of which Spark makes one when it is asked for it.
 
         Args:
             name: The view, quoted as in SQL.
             sql: Its query.
             is_made: Whether Spark has it already.
+            given: Expressions of the YAML within it. Where types meet in one, it is Spark's.
+            kinds: The columns that they see, with their types in Spark.
 
         Returns:
             False: it is of no load that is known.
         """
         run = self._run_of(name)
-        if run is not None:
-            run.know(_plain(name), sql, is_made=is_made)
-        return run is not None
+        if run is None:
+            return False
+        if given and self._tried(run, sql, partial(_check_given, given, kinds or {})) is None:
+            return False
+        run.know(_plain(name), sql, is_made=is_made)
+        return True
 
     def view_files(self, name: str, files: Files | None) -> None:
         """Know a view that Spark has by the files of its rows; None: it is Spark's alone."""
@@ -489,6 +501,16 @@ class WorkersSession:
         view_rows(spark, _quoted(name), spark.read.schema(rows.schema).parquet(f"file://{folder}"))
         run.know(name, files, is_made=True)
         return files
+
+
+def _check_given(given: Sequence[str], kinds: Mapping[str, str]) -> bool:
+    from tidemark.sessions.contract import check_types
+
+    known = {name: known_type(kind) for name, kind in kinds.items()}
+    types = {name: kind.duck for name, kind in known.items() if kind}
+    for expression in given:
+        check_types(expression, types)
+    return True
 
 
 def _peppered(text: str) -> str:

@@ -229,12 +229,14 @@ class TablesAdapter(SessionAdapter):
         """Forget what open_views() began to know, and remove the files that were kept for it."""
         self.views.forget(prefix)
 
-    def try_view(self, name: str, sql: str) -> bool:
+    def try_view(self, name: str, sql: str, given: list[str], kinds: dict[str, str]) -> bool:
         """Make a temporary view, unless Spark refuses its query.
 
         Args:
             name: The view, quoted as in SQL; one of that name is replaced.
             sql: Its query.
+            given: Expressions of the YAML within it.
+            kinds: The columns that these see, with their types.
 
         Returns:
             Whether it was made.
@@ -245,7 +247,8 @@ class TablesAdapter(SessionAdapter):
                 make_view(self._session, name, sql)
             except AnalysisException:
                 return False
-            self.views.make_view(name, sql, is_made=True)
+            if not self.views.make_view(name, sql, True, given, kinds):
+                self.views.view_files(name, None)
         return True
 
     def forget_views(self, prefix: str) -> None:
