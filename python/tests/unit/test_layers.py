@@ -167,11 +167,17 @@ def test_modules__import_each_other_in_one_direction() -> None:
     assert len(list(TopologicalSorter(graph).static_order())) >= len(modules)
 
 
-def test_rules__know_nothing_but_errors() -> None:
-    """They are functions of plain values: no engine, no format, no connection, no other room."""
+@pytest.mark.parametrize(
+    ("room", "allowed"),
+    [
+        ("rules", ("tidemark.rules", "tidemark.model", "tidemark.shapes", "tidemark.errors")),
+        ("shapes", ("tidemark.shapes", "typing_extensions")),
+    ],
+)
+def test_rules_and_shapes__know_nothing_but_errors(room: str, allowed: tuple[str, ...]) -> None:
+    """They are functions of plain values, and their types: no engine, no format, no connection, no other room."""
     source = ROOT / "python" / "src"
-    allowed = ("tidemark.rules", "tidemark.model", "tidemark.errors")
-    for path in (source / "tidemark" / "rules").rglob("*.py"):
+    for path in (source / "tidemark" / room).rglob("*.py"):
         found = set()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):

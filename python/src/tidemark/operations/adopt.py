@@ -7,13 +7,15 @@ from typing import Any
 from tidemark.errors import DataError, UsageError
 from tidemark.model.problems import raise_problems
 from tidemark.model.suggestions import did_you_mean
-from tidemark.operations.entity import entity_config, is_true, say
+from tidemark.operations.entity import asked_run, entity_config, is_true, say
 from tidemark.pipeline.opening import open_load, opened_anew
 from tidemark.pipeline.steps import load_entity, summary
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.timeline import timeline as timeline_of
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.timeline import loaded_dates
+from tidemark.shapes.opened import Opened, Run
+from tidemark.shapes.settings import Settings
 
 _DBT_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted")
 
@@ -36,7 +38,7 @@ def adopt(
     if cfg["extract"] != "full":
         raise UsageError(f"adopt is for extract: full; {entity} has extract: {cfg['extract']}")
     cfg = {**cfg, "location": None}
-    run = {**macro("run_config"), "dry_run": is_dry, "allow_deletes": True}
+    run: Run = {**asked_run(warehouse, is_dry), "allow_deletes": True}
     ends = {"from": valid_from, "to": valid_to, "inclusive": is_true(inclusive)}
     versions = _adopted_versions(warehouse, cfg, table, ends)
     figures, dates = versions["figures"], _adopted_dates(warehouse, cfg, versions)
@@ -63,7 +65,7 @@ def adopt(
     check_adopted(warehouse, opened, versions, dates, table)
 
 
-def _adopted_versions(warehouse: Warehouse, cfg: Values, table: str, ends: Values) -> Values:
+def _adopted_versions(warehouse: Warehouse, cfg: Settings, table: str, ends: Values) -> Values:
     """Return what is to know of a table with intervals: its columns as the model has them.
 
     Raises:
@@ -99,7 +101,7 @@ def _adopted_versions(warehouse: Warehouse, cfg: Values, table: str, ends: Value
     return {**versions, "figures": warehouse.rows(sql)[0]}
 
 
-def _adopted_dates(warehouse: Warehouse, cfg: Values, versions: Values) -> list[str]:
+def _adopted_dates(warehouse: Warehouse, cfg: Settings, versions: Values) -> list[str]:
     """Return the dates to load.
 
     Raises:
@@ -130,7 +132,7 @@ def _adopted_dates(warehouse: Warehouse, cfg: Values, versions: Values) -> list[
     return [row["business_date"] for row in rows]
 
 
-def _adopted_so_far(warehouse: Warehouse, opened: Values, dates: list[str]) -> list[str]:
+def _adopted_so_far(warehouse: Warehouse, opened: Opened, dates: list[str]) -> list[str]:
     """Return the dates that an adoption before this one has loaded.
 
     Raises:
@@ -151,7 +153,7 @@ def _adopted_so_far(warehouse: Warehouse, opened: Values, dates: list[str]) -> l
 
 
 def check_adopted(
-    warehouse: Warehouse, opened: Values, versions: Values, dates: list[str], table: str
+    warehouse: Warehouse, opened: Opened, versions: Values, dates: list[str], table: str
 ) -> None:
     """Compare the log replayed with the table.
 

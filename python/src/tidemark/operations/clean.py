@@ -30,6 +30,7 @@ from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.timeline import timeline as timeline_of
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.timeline import last_loads
+from tidemark.shapes.opened import Commit, Opened, RelationName
 
 _KINDS = ("superseded", "history", "feed", "staging", "rejects")
 
@@ -78,7 +79,7 @@ def _clean_entity(
 def _remove(
     warehouse: Warehouse,
     entity: str,
-    opened: Values,
+    opened: Opened,
     steps: list[Values],
     horizons: Values,
     vacuum: bool,
@@ -130,7 +131,7 @@ def _remove(
 
 
 def _check_new_savepoints(
-    warehouse: Warehouse, opened: Values, record: Values, known: list[int]
+    warehouse: Warehouse, opened: Opened, record: Commit, known: list[int]
 ) -> None:
     """Stop for a savepoint that was made since it was worked out what goes.
 
@@ -149,7 +150,7 @@ def _check_new_savepoints(
 
 
 def _tell_clean(
-    warehouse: Warehouse, opened: Values, steps: list[Values], horizons: Values, vacuum: bool
+    warehouse: Warehouse, opened: Opened, steps: list[Values], horizons: Values, vacuum: bool
 ) -> None:
     """Say what clean() would do.
 
@@ -173,7 +174,7 @@ def _tell_clean(
     say(warehouse, entity, f"{draws} from commit {floor} on")
 
 
-def clean_horizons(warehouse: Warehouse, opened: Values, lengths: Values) -> Values:
+def clean_horizons(warehouse: Warehouse, opened: Opened, lengths: Values) -> Values:
     """Return up to which commit each kind of rows may go, and the floor.
 
     What must stay readable holds all of it back: after a savepoint, or after what a derived table
@@ -225,7 +226,7 @@ def _holders(warehouse: Warehouse, row: Values, savepoints: list[Values]) -> lis
 
 
 def old_tables(
-    warehouse: Warehouse, opened: Values, replaced: list[Values], savepoints: list[Values]
+    warehouse: Warehouse, opened: Opened, replaced: list[Values], savepoints: list[Values]
 ) -> list[Any]:
     """Return what a full refresh or a rehash left long enough ago.
 
@@ -242,13 +243,13 @@ def old_tables(
     ]
 
 
-def clean_steps(warehouse: Warehouse, opened: Values, horizons: Values) -> list[Values]:
+def clean_steps(warehouse: Warehouse, opened: Opened, horizons: Values) -> list[Values]:
     """Return what is to be removed, table by table: those steps that have something to do."""
     macro, cfg, relations = warehouse.macro, opened["cfg"], opened["relations"]
     plan = macro("recorded_plan", opened["state"]["recorded"])
     steps = []
 
-    def add(name: str, what: str, condition: str) -> None:
+    def add(name: RelationName, what: str, condition: str) -> None:
         relation = relations[name]
         count = macro("row_count", relation, condition)
         delete = f"delete from {relation} where {condition}"
@@ -285,7 +286,7 @@ def clean_steps(warehouse: Warehouse, opened: Values, horizons: Values) -> list[
     return [step for step in steps if step["count"]]
 
 
-def rows_kept_for_events(warehouse: Warehouse, opened: Values, horizons: Values) -> int:
+def rows_kept_for_events(warehouse: Warehouse, opened: Opened, horizons: Values) -> int:
     """Count rows of the history that stay, old as they are.
 
     Events that did not bring every column need them.
@@ -300,7 +301,7 @@ def rows_kept_for_events(warehouse: Warehouse, opened: Values, horizons: Values)
     return count
 
 
-def replaced_loads_expr(warehouse: Warehouse, opened: Values, horizon: int) -> str:
+def replaced_loads_expr(warehouse: Warehouse, opened: Opened, horizon: int) -> str:
     """Return rows of loads up to a commit whose date was loaded again by then.
 
     What the last load of a date observed is needed for late dates.
@@ -324,7 +325,7 @@ def _batch_to_keep(warehouse: Warehouse, staging: str) -> int:
 
 
 def _remove_orphaned_sensitive(
-    warehouse: Warehouse, opened: Values, floor: int, dry_run: bool = False
+    warehouse: Warehouse, opened: Opened, floor: int, dry_run: bool = False
 ) -> int:
     """Remove the sensitive values of log rows that are gone; their number."""
     macro, relations = warehouse.macro, opened["relations"]

@@ -11,6 +11,7 @@ from tidemark.operations.tables import vacuum_or_tell
 from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.opened import OpenedAtomic, OpenedShred
 
 
 def clean_enriched(
@@ -18,12 +19,13 @@ def clean_enriched(
 ) -> None:
     """Take away claims that no batch finds any more, and rejects that nothing keeps."""
     is_atomic = node["config"]["materialized"] == "atomic"
+    opened: OpenedAtomic | OpenedShred
     opened = open_atomic(warehouse, node, dry_run) if is_atomic else _open_shred(warehouse, node)
     cfg, entity = opened["cfg"], opened["cfg"]["entity"]
     rejects = warehouse.macro("side_relation", cfg["target"], "rejects")
     lengths = retention_lengths(cfg, retention)
     removed: Values = {}
-    for relation, what, condition in _steps(warehouse, opened, rejects, lengths, is_atomic):
+    for relation, what, condition in _steps(warehouse, opened, rejects, lengths):
         count, name = warehouse.macro("row_count", relation, condition), relation.identifier
         if not count:
             say(warehouse, entity, f"has no {what} to be removed from {name}")
@@ -34,7 +36,9 @@ def clean_enriched(
             warehouse.run(f"delete from {relation} where {condition}")
             removed[f"{name}: {what}"] = count
     if vacuum:
-        known = list(opened["relations"].values()) if is_atomic else [cfg["target"], rejects]
+        known = [cfg["target"], rejects]
+        if "relations" in opened:
+            known = list(opened["relations"].values())
         present = [relation for relation in known if relation_exists(warehouse, relation)]
         vacuum_or_tell(warehouse, entity, present, dry_run)
     if removed or (vacuum and not dry_run):
@@ -44,14 +48,14 @@ def clean_enriched(
 
 
 def _steps(
-    warehouse: Warehouse, opened: Values, rejects: Any, lengths: Values, is_atomic: bool
+    warehouse: Warehouse, opened: OpenedAtomic | OpenedShred, rejects: Any, lengths: Values
 ) -> list[tuple[Any, str, str]]:
     """Return what may go: a table, what it is called, a condition."""
-    macro, cfg, commits = warehouse.macro, opened["cfg"], opened["commits"]
-    steps = []
-    if is_atomic and cfg["manifest"] is None and macro("claims_expire", cfg):
-        manifest = opened["relations"]["manifest"]
-        if relation_exists(warehouse, manifest):
+    macro, commits, steps = warehouse.macro, opened["commits"], []
+    if "relations" in opened:
+        cfg, manifest = opened["cfg"], opened["relations"]["manifest"]
+        is_own = cfg["manifest"] is None and macro("claims_expire", cfg)
+        if is_own and relation_exists(warehouse, manifest):
             sql = macro("claims_horizon_sql", cfg, commits["view"])
             horizon = warehouse.rows(sql)[0]["horizon"]
             if horizon is not None:
@@ -65,7 +69,7 @@ def _steps(
     return steps
 
 
-def _open_shred(warehouse: Warehouse, node: Values) -> Values:
+def _open_shred(warehouse: Warehouse, node: Values) -> OpenedShred:
     """Open a `materialized: shred` model: its rows have the commits of the events it read last."""
     cfg, run = warehouse.macro("shred_config", node), warehouse.macro("run_config")
     commits = ensure_commits(warehouse, run)

@@ -12,6 +12,7 @@ from tidemark.operations.tables import vacuum_or_tell, vacuum_tables
 from tidemark.pipeline.commits import ensure_commits, record_commit
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.opened import Commits, Committing
 
 
 def clean_feed(
@@ -45,7 +46,11 @@ def clean_feed(
         return
     removed = {"retention": {"feed": length}, "removed": {entity: count}, "vacuum": vacuum}
     last = warehouse.run(macro("last_commit_id_sql", commits["states"], name))[0][0]
-    feed = {"cfg": {"relation": name, "entity": entity}, "run": run, "state": {"last_id": last}}
+    feed: Committing = {
+        "cfg": {"relation": name, "entity": entity},
+        "run": run,
+        "state": {"last_id": last},
+    }
     details = json.dumps(removed)
     commit = operation_commit(warehouse, feed, "clean", source_commit_id=horizon, details=details)
     record_commit(warehouse, commits, commit, "inflight", {})
@@ -65,7 +70,7 @@ def _length(node: Values, retention: Any) -> str | None:
 
 
 def _condition(
-    warehouse: Warehouse, commits: Values, relation: Any, marks: Values, horizon: int
+    warehouse: Warehouse, commits: Commits, relation: Any, marks: Values, horizon: int
 ) -> str:
     """Return which changes go: up to the horizon, without those that came after their commit."""
     macro = warehouse.macro
@@ -81,7 +86,7 @@ def _condition(
     return condition + (f" and not ({macro('of_commits_expr', later)})" if later else "")
 
 
-def _feed_horizons(warehouse: Warehouse, commits: Values, name: str, length: str) -> Values:
+def _feed_horizons(warehouse: Warehouse, commits: Commits, name: str, length: str) -> Values:
     """Return the commit of each entity of a feed up to which it may be cleaned.
 
     That is the last that it had read so long ago, and no further than every feed that reads it has

@@ -21,6 +21,8 @@ from tidemark.pipeline.commits import entity_state, record_commit
 from tidemark.pipeline.committing import table_versions
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.opened import Opened, RelationName
+from tidemark.shapes.settings import Settings
 
 _UNITS = {"kb": 1024, "mb": 1024**2, "gb": 1024**3}
 
@@ -67,7 +69,7 @@ def compact(
     record_commit(warehouse, commits, record, "completed", versions)
 
 
-def _compact_files(warehouse: Warehouse, opened: Values, steps: list[Values], size: int) -> Values:
+def _compact_files(warehouse: Warehouse, opened: Opened, steps: list[Values], size: int) -> Values:
     entity, done = opened["cfg"]["entity"], {}
     settings: Values = {}
     if opened["cfg"]["file_format"] == "delta":
@@ -96,14 +98,14 @@ def _compact_files(warehouse: Warehouse, opened: Values, steps: list[Values], si
     return done
 
 
-def _is_being_loaded(warehouse: Warehouse, opened: Values) -> bool:
+def _is_being_loaded(warehouse: Warehouse, opened: Opened) -> bool:
     """Say whether a commit of the entity's log is in flight."""
     relation = opened["cfg"]["relation"]
     state = entity_state(warehouse, opened["commits"], relation, opened["run"])
     return bool(state["inflight"])
 
 
-def _byte_size(cfg: Values, text: Any) -> int:
+def _byte_size(cfg: Settings, text: Any) -> int:
     match = re.fullmatch(r"([0-9]{1,12})\s*(b|kb|mb|gb)?", str(text).strip().lower())
     size = int(match.group(1)) * _UNITS.get(match.group(2), 1) if match else 0
     if not size:
@@ -113,7 +115,7 @@ def _byte_size(cfg: Values, text: Any) -> int:
     return size
 
 
-def _tables_to_compact(cfg: Values, tables: Any) -> list[str]:
+def _tables_to_compact(cfg: Settings, tables: Any) -> list[RelationName]:
     known = list(SIDES)
     if tables is None:
         return known
@@ -125,7 +127,7 @@ def _tables_to_compact(cfg: Values, tables: Any) -> list[str]:
     return list(wanted)
 
 
-def _steps(warehouse: Warehouse, opened: Values, asked: Values, purges: bool) -> list[Values]:
+def _steps(warehouse: Warehouse, opened: Opened, asked: Values, purges: bool) -> list[Values]:
     """Return what is to be done.
 
     `is_shared` says that a load writes the files, too, and does not only append to them.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from tidemark.errors import DataError
 from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
 from tidemark.pipeline.opening import open_load, settled_state
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.opened import Commit, Committing, Found, Kind, Noted, Opened, OpenedAtomic, Run
+from tidemark.shapes.settings import Settings
 
 
 def is_true(value: Any) -> bool:
@@ -21,40 +23,46 @@ def say(warehouse: Warehouse, entity: str, text: str) -> None:
     warehouse.tell(f"{entity}: {text}")
 
 
-def entity_config(warehouse: Warehouse, entity: str) -> Values:
+def asked_run(warehouse: Warehouse, dry_run: bool) -> Run:
+    """Return what was asked of the run of dbt that calls an operation."""
+    run: Run = warehouse.macro("run_config")
+    return {**run, "dry_run": dry_run}
+
+
+def entity_config(warehouse: Warehouse, entity: str) -> Settings:
     """Return the settings of the cdc model of this name."""
-    cfg: Values = warehouse.macro("entity_config", warehouse.macro("entity_node", entity))
+    cfg: Settings = warehouse.macro("entity_config", warehouse.macro("entity_node", entity))
     return cfg
 
 
-def open_entity(warehouse: Warehouse, entity: str, operation: str, dry_run: bool) -> Values:
+def open_entity(warehouse: Warehouse, entity: str, operation: str, dry_run: bool) -> Opened:
     """Open an entity: as a run does, it first finishes or rolls back what a dead one left.
 
     Raises:
         DataError: Nothing was loaded yet.
     """
     cfg = entity_config(warehouse, entity)
-    opened = open_load(warehouse, cfg, {**warehouse.macro("run_config"), "dry_run": dry_run})
+    opened = open_load(warehouse, cfg, asked_run(warehouse, dry_run))
     if not opened["state"]["recorded"]:
         raise DataError(f"{entity}: nothing was loaded yet, so there is nothing to {operation}")
     return opened
 
 
-def open_atomic(warehouse: Warehouse, node: Values, dry_run: bool = False) -> Values:
+def open_atomic(warehouse: Warehouse, node: Values, dry_run: bool = False) -> OpenedAtomic:
     """Open a `materialized: atomic` model, once no commit is in flight."""
-    cfg = warehouse.macro("atomic_config", node)
-    run = {**warehouse.macro("run_config"), "dry_run": dry_run}
-    known = {
+    cfg: Settings = warehouse.macro("atomic_config", node)
+    run = asked_run(warehouse, dry_run)
+    found: Found = {
         "cfg": cfg,
         "run": run,
         "relations": warehouse.macro("atomic_relations", cfg),
         "commits": ensure_commits(warehouse, run),
-        "events": cfg["relation"],
     }
-    return {**known, "state": settled_state(warehouse, known)}
+    state = settled_state(warehouse, found)
+    return {**found, "state": state, "events": cfg["relation"]}
 
 
-def look_at_entity(warehouse: Warehouse, entity: str, operation: str) -> Values:
+def look_at_entity(warehouse: Warehouse, entity: str, operation: str) -> Opened:
     """Open an entity, but leave what is in flight: that may be a load at work.
 
     Raises:
@@ -72,7 +80,9 @@ def look_at_entity(warehouse: Warehouse, entity: str, operation: str) -> Values:
     return {"cfg": cfg, "run": run, "relations": relations, "commits": commits, "state": state}
 
 
-def operation_commit(warehouse: Warehouse, opened: Values, kind: str, **more: Any) -> Values:
+def operation_commit(
+    warehouse: Warehouse, opened: Committing, kind: Kind, **more: Unpack[Noted]
+) -> Commit:
     """Return an operation's commit. It has no configuration: runs are held to the last load's."""
     return {
         "commit_id": warehouse.macro("next_commit_id", opened["state"]["last_id"]),
@@ -85,17 +95,17 @@ def operation_commit(warehouse: Warehouse, opened: Values, kind: str, **more: An
     }
 
 
-def begin_operation(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+def begin_operation(warehouse: Warehouse, opened: Opened, commit: Commit) -> None:
     """Record it in flight, then those that dead calls left rolled back: readers find one always."""
     record_commit(warehouse, opened["commits"], commit, "inflight", {})
     end_begun(warehouse, opened, commit)
 
 
-def end_begun(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+def end_begun(warehouse: Warehouse, opened: Opened, commit: Commit) -> None:
     """Roll back the commits of an operation that dead calls left in flight, but for this one."""
     for row in left_in_flight(warehouse, opened, commit["kind"]):
         if int(row["commit_id"]) != commit["commit_id"]:
-            left = {
+            left: Commit = {
                 **commit,
                 "commit_id": int(row["commit_id"]),
                 "started_at": warehouse.macro("utc_text_of_micros", row["started_micros"]),
@@ -106,14 +116,14 @@ def end_begun(warehouse: Warehouse, opened: Values, commit: Values) -> None:
             record_commit(warehouse, opened["commits"], left, "rolled_back", {})
 
 
-def tell_begun(warehouse: Warehouse, opened: Values, kind: str) -> None:
+def tell_begun(warehouse: Warehouse, opened: Opened, kind: str) -> None:
     """Say that a call of an operation which died would be finished."""
     for row in left_in_flight(warehouse, opened, kind):
         what = f"would finish the {kind} that a call left in flight, commit {row['commit_id']}"
         say(warehouse, opened["cfg"]["entity"], what)
 
 
-def left_in_flight(warehouse: Warehouse, opened: Values, kind: str) -> list[Values]:
+def left_in_flight(warehouse: Warehouse, opened: Opened, kind: str) -> list[Values]:
     """Return the commits of a kind that are in flight."""
     states, relation = opened["commits"]["states"], opened["cfg"]["relation"]
     return warehouse.rows(warehouse.macro("inflight_operations_sql", states, relation, kind))

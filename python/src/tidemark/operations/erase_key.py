@@ -31,6 +31,8 @@ from tidemark.pipeline.slices import clear_slices, drop_slices
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.plan.store import discard_plans_of
+from tidemark.shapes.opened import Opened
+from tidemark.shapes.settings import Settings
 
 _ALGORITHMS = ("md5", "sha256", "xxhash64x2")
 """What erased_key_sql() computes; the last one stands in tables that releases before have left."""
@@ -131,7 +133,7 @@ def _tell_traces(warehouse: Warehouse, entity: str, erased: Values, is_logged: b
         )
 
 
-def _was_erased(warehouse: Warehouse, opened: Values, erased: Values, state: str) -> bool:
+def _was_erased(warehouse: Warehouse, opened: Opened, erased: Values, state: str) -> bool:
     """Say whether a call for this key is in flight, or was completed."""
     macro, states = warehouse.macro, opened["commits"]["states"]
     relation = opened["cfg"]["relation"]
@@ -140,7 +142,7 @@ def _was_erased(warehouse: Warehouse, opened: Values, erased: Values, state: str
     return any(mark in known for row in rows for mark in macro("marks_of", row))
 
 
-def _check_erase(warehouse: Warehouse, cfg: Values, is_unconfirmed: bool) -> None:
+def _check_erase(warehouse: Warehouse, cfg: Settings, is_unconfirmed: bool) -> None:
     entity = cfg["entity"]
     if not cfg["keys"]:
         raise ConfigError(
@@ -162,7 +164,7 @@ def _check_erase(warehouse: Warehouse, cfg: Values, is_unconfirmed: bool) -> Non
             )
 
 
-def _erased_key(warehouse: Warehouse, opened: Values, key: Any) -> Values:
+def _erased_key(warehouse: Warehouse, opened: Opened, key: Any) -> Values:
     """Return the key as it is looked for.
 
     `tidemark erase` gives a key by the name that it is kept under, so that dbt's log does not have
@@ -218,7 +220,7 @@ def _erased_key(warehouse: Warehouse, opened: Values, key: Any) -> Values:
 
 
 def _given_values(
-    warehouse: Warehouse, cfg: Values, names: list[str], columns: list[Values], key: Any
+    warehouse: Warehouse, cfg: Settings, names: list[str], columns: list[Values], key: Any
 ) -> Values:
     """Return the values of a key as literals that can be cast, by column."""
     if not isinstance(key, Mapping):
@@ -242,7 +244,7 @@ def _given_values(
     return values
 
 
-def _raise_key_errors(cfg: Values, errors: list[str]) -> None:
+def _raise_key_errors(cfg: Settings, errors: list[str]) -> None:
     if errors:
         told = "\n  - ".join(errors)
         raise UsageError(f"{cfg['entity']}: the key cannot be looked for\n  - {told}")
@@ -265,12 +267,12 @@ def _hidden(warehouse: Warehouse, value: Any) -> str:
     return literal
 
 
-def _erasable_tables(warehouse: Warehouse, opened: Values) -> list[Any]:
+def _erasable_tables(warehouse: Warehouse, opened: Opened) -> list[Any]:
     """Return the tables that may hold a key."""
     return [relation for relation, _ in _tables_and_names(warehouse, opened)]
 
 
-def _tables_and_names(warehouse: Warehouse, opened: Values) -> list[tuple[Any, list[str] | None]]:
+def _tables_and_names(warehouse: Warehouse, opened: Opened) -> list[tuple[Any, list[str] | None]]:
     """Return the entity's own tables, those that were kept, and derived ones.
 
     Of the last also what `_entity` may be there of this entity's rows.
@@ -316,7 +318,7 @@ def names_in_feed(pairs: list[Values], entity: str, table: str) -> list[str]:
     return [entity, short] if has_short else [entity]
 
 
-def _erase_steps(warehouse: Warehouse, opened: Values, erased: Values) -> list[Values]:
+def _erase_steps(warehouse: Warehouse, opened: Opened, erased: Values) -> list[Values]:
     """Return what is to be done, table by table, current first: steps with something to do."""
     macro, steps = warehouse.macro, []
     by_column = macro("erased_by_name", erased)

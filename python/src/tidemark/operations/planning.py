@@ -15,7 +15,7 @@ import json
 from typing import Any
 
 from tidemark.errors import UsageError
-from tidemark.operations.entity import entity_config
+from tidemark.operations.entity import asked_run, entity_config
 from tidemark.pipeline.applying import is_written_whole
 from tidemark.pipeline.extracts_source import source_of_workers
 from tidemark.pipeline.landing import lands_in_files
@@ -32,9 +32,11 @@ from tidemark.rules.guard import (
     guarded_rejects,
     rejects_too_many,
 )
+from tidemark.shapes.opened import Opened, Run, State
+from tidemark.shapes.settings import Settings
 
 
-def plan_entity(warehouse: Warehouse, cfg: Values, run: Values, current: Any, body: str) -> str:
+def plan_entity(warehouse: Warehouse, cfg: Settings, run: Run, current: Any, body: str) -> str:
     """Plan a load; the line that dbt prints.
 
     Raises:
@@ -49,7 +51,7 @@ def plan_entity(warehouse: Warehouse, cfg: Values, run: Values, current: Any, bo
             f"{entity}: `tidemark plan` needs `type: tidemark` with `method: session` in the "
             "profile. By a Thrift server dbt gives a plan as tables: dbt run --vars 'plan: true'"
         )
-    by_spark = {**cfg, "asked_engine": cfg.get("engine"), "engine": "spark"}
+    by_spark: Settings = {**cfg, "asked_engine": cfg.get("engine"), "engine": "spark"}
     opened = open_load(warehouse, by_spark, {**run, "dry_run": True}, current)
     opened = {**opened, "state": {**opened["state"], "log_version": None}}
     forget_run_views(warehouse, target)
@@ -80,22 +82,20 @@ def planned_state(warehouse: Warehouse, entities: list[str], full_refresh: Any) 
     what a dead run left is an error.
     """
     for entity in entities:
-        run = {**warehouse.macro("run_config"), "dry_run": True, "full_refresh": full_refresh}
+        run: Run = {**asked_run(warehouse, True), "full_refresh": full_refresh}
         opened = open_load(warehouse, entity_config(warehouse, entity), run)
         tables = no_planned_facts(warehouse, opened)["tables"]
         warehouse.note("tidemark planned " + json.dumps({**tables, "entity": entity}))
 
 
-def no_planned_facts(warehouse: Warehouse, opened: Values) -> Values:
+def no_planned_facts(warehouse: Warehouse, opened: Opened) -> Values:
     """Return what there is to say of a load that has nothing to read."""
     cfg, state, relations = opened["cfg"], opened["state"], opened["relations"]
     # of the first load's tables there are none
-    versions = {
-        name: warehouse.macro("table_version", cfg["file_format"], relations[name])
-        if state["recorded"]
-        else None
-        for name in ("log", "current")
-    }
+    log, current = (
+        warehouse.macro("table_version", cfg["file_format"], table) if state["recorded"] else None
+        for table in (relations["log"], relations["current"])
+    )
     return {
         "entity": cfg["entity"],
         "relation": cfg["relation"],
@@ -117,14 +117,14 @@ def no_planned_facts(warehouse: Warehouse, opened: Values) -> Values:
         "notes": ["nothing has landed since the last run"],
         "tables": {
             "last_commit_id": state["last_id"],
-            "log_version": versions["log"],
-            "current_version": versions["current"],
+            "log_version": log,
+            "current_version": current,
         },
     }
 
 
 def _planned_facts(
-    warehouse: Warehouse, opened: Values, body: str, source: Values, staged: Values, derived: Values
+    warehouse: Warehouse, opened: Opened, body: str, source: Values, staged: Values, derived: Values
 ) -> Values:
     """Return what there is to say of a planned load beside its rows."""
     cfg, state, load = opened["cfg"], opened["state"], derived["load"]
@@ -165,7 +165,7 @@ def _planned_facts(
     }
 
 
-def _kind(state: Values, load: Values) -> str:
+def _kind(state: State, load: Values) -> str:
     if load["kind"] == "full_refresh":
         return "full refresh"
     if state["first"]:
@@ -175,7 +175,7 @@ def _kind(state: Values, load: Values) -> str:
     return "load" if load["forward"] else "late load"
 
 
-def _on_deletes(opened: Values, figures: Values) -> Values | None:
+def _on_deletes(opened: Opened, figures: Values) -> Values | None:
     """Return what the guard of deletes would say, None where it does not look."""
     cfg = opened["cfg"]
     if cfg["extract"] != "full":
@@ -190,7 +190,7 @@ def _on_deletes(opened: Values, figures: Values) -> Values | None:
     }
 
 
-def _on_rejects(opened: Values, figures: Values) -> Values | None:
+def _on_rejects(opened: Opened, figures: Values) -> Values | None:
     """Return the same of the guard of rejects, which looks where they go to quarantine."""
     cfg, run = opened["cfg"], opened["run"]
     if cfg["on_reject"] == "fail" or not figures.get("rows_rejected"):
@@ -207,7 +207,7 @@ def _on_rejects(opened: Values, figures: Values) -> Values | None:
 
 
 def _why_it_stops(
-    cfg: Values, staged: Values, guard: Values | None, reject_guard: Values | None
+    cfg: Settings, staged: Values, guard: Values | None, reject_guard: Values | None
 ) -> str | None:
     figures, reasons = staged["figures"], []
     if figures.get("rows_rejected") and cfg["on_reject"] == "fail":
@@ -228,7 +228,7 @@ def _why_it_stops(
 
 
 def _files(
-    warehouse: Warehouse, opened: Values, body: str, staged: Values, derived: Values, has_rows: bool
+    warehouse: Warehouse, opened: Opened, body: str, staged: Values, derived: Values, has_rows: bool
 ) -> Values:
     """Return how current would be written, and how much of it.
 
@@ -245,7 +245,7 @@ def _files(
     ):
         written = "whole"
     elif has_rows:
-        asked = {**opened, "cfg": {**cfg, "engine": cfg["asked_engine"]}}
+        asked: Opened = {**opened, "cfg": {**cfg, "engine": cfg["asked_engine"]}}
         by_workers = (
             load["forward"]
             and cfg["extract"] != "events"
@@ -280,7 +280,7 @@ def _batch(source: Values, staged: Values, figures: Values) -> Values:
 
 
 def _notes(
-    opened: Values, source: Values, staged: Values, derived: Values, has_rows: bool
+    opened: Opened, source: Values, staged: Values, derived: Values, has_rows: bool
 ) -> list[str]:
     """Return what else there is to know, a sentence each."""
     cfg, state, load = opened["cfg"], opened["state"], derived["load"]
@@ -304,13 +304,13 @@ def _notes(
     return notes
 
 
-def _has_marks(opened: Values, load: Values) -> bool:
+def _has_marks(opened: Opened, load: Values) -> bool:
     """Say whether what the log would be written from tells of superseded rows too."""
     return opened["cfg"]["extract"] == "events" or not load["forward"]
 
 
 def _queries(
-    warehouse: Warehouse, opened: Values, staged: Values, derived: Values
+    warehouse: Warehouse, opened: Opened, staged: Values, derived: Values
 ) -> dict[str, str]:
     """Return the queries of the rows that a plan shows, by what they give."""
     macro, load, rows, plan = warehouse.macro, derived["load"], derived.get("slice"), staged["plan"]
@@ -331,7 +331,7 @@ def _queries(
 
 
 def _rows_before(
-    warehouse: Warehouse, opened: Values, plan: Values, load: Values, rows: Any
+    warehouse: Warehouse, opened: Opened, plan: Values, load: Values, rows: Any
 ) -> str | None:
     """Return what gives the rows that stood before, by their keys; None where nothing tells."""
     macro, before = warehouse.macro, None
@@ -346,7 +346,7 @@ def _rows_before(
     return before
 
 
-def _files_at_location(warehouse: Warehouse, opened: Values, is_kept: bool) -> Values:
+def _files_at_location(warehouse: Warehouse, opened: Opened, is_kept: bool) -> Values:
     """Return where the files of a load are looked for and all that lie there.
 
     For who wants to know later whether they are the same; asked before they are read.

@@ -10,6 +10,13 @@ from tidemark.operations.entity import left_in_flight, open_atomic, operation_co
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.opened import Commit, Opened
+
+
+class _Unfinished(Commit):
+    """A call that died, as a commit that goes on."""
+
+    done_to: str | None  # the last day that it finished
 
 
 def populate_manifest(warehouse: Warehouse, entity: str, since: Any, table: Any) -> None:
@@ -31,7 +38,7 @@ def populate_manifest(warehouse: Warehouse, entity: str, since: Any, table: Any)
     warehouse.run_all([f"create schema if not exists {schema}", *create])
     details = {"from": str(source), "since": first_day}
     left = _unfinished(warehouse, opened, details)
-    record = left or operation_commit(warehouse, opened, "populate_manifest")
+    record: Commit = left or operation_commit(warehouse, opened, "populate_manifest")
     done_to = left["done_to"] if left else None
     record["details"] = json.dumps(details)
     if left:
@@ -63,27 +70,25 @@ def populate_manifest(warehouse: Warehouse, entity: str, since: Any, table: Any)
     say(warehouse, entity, f"claimed {claimed} events of {source} in {manifest}")
 
 
-def _claims_of(warehouse: Warehouse, manifest: Any, commit: Values) -> int:
+def _claims_of(warehouse: Warehouse, manifest: Any, commit: Commit) -> int:
     """Return how many claims a commit has made so far."""
     condition = f"_commit_id = {commit['commit_id']}"
     count: int = warehouse.macro("row_count", manifest, condition)
     return count
 
 
-def _unfinished(warehouse: Warehouse, opened: Values, details: Values) -> Values | None:
+def _unfinished(warehouse: Warehouse, opened: Opened, details: Values) -> _Unfinished | None:
     """Return a call with the same arguments that died, as a commit that goes on."""
     for row in left_in_flight(warehouse, opened, "populate_manifest"):
         told = json.loads(row["details"] or "{}")
         if all(told.get(name) == details[name] for name in ("from", "since")):
-            return operation_commit(
-                warehouse,
-                opened,
-                "populate_manifest",
-                commit_id=int(row["commit_id"]),
-                started_at=warehouse.macro("utc_text_of_micros", row["started_micros"]),
-                state_at=warehouse.macro("utc_text_of_micros", row["state_micros"]),
-                done_to=told.get("done_to"),
-            )
+            return {
+                **operation_commit(warehouse, opened, "populate_manifest"),
+                "commit_id": int(row["commit_id"]),
+                "started_at": warehouse.macro("utc_text_of_micros", row["started_micros"]),
+                "state_at": warehouse.macro("utc_text_of_micros", row["state_micros"]),
+                "done_to": told.get("done_to"),
+            }
     return None
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tidemark.errors import DataError
-from tidemark.operations.entity import entity_config, is_true, say
+from tidemark.operations.entity import asked_run, entity_config, is_true, say
 from tidemark.operations.planning import drop_plan
 from tidemark.operations.tables import drop_any, kept_tables
 from tidemark.pipeline.applying import rebuild_current
@@ -24,7 +24,7 @@ def rebuild(warehouse: Warehouse, entity: str, dry_run: Any) -> None:
     flight, as it met a file that could not be read, is finished then.
     """
     macro, cfg, is_dry = warehouse.macro, entity_config(warehouse, entity), is_true(dry_run)
-    run = {**macro("run_config"), "dry_run": is_dry}
+    run = asked_run(warehouse, is_dry)
     relations = macro("side_relations", cfg["target"])
     state = entity_state(warehouse, ensure_commits(warehouse, run), cfg["relation"], run)
     current = relations["current"]

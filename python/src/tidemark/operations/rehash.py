@@ -16,10 +16,20 @@ from tidemark.pipeline.extracts import type_compared_values
 from tidemark.pipeline.given import pepper_check
 from tidemark.pipeline.replacing import check_replaced_log, erases_beside
 from tidemark.pipeline.tables import evolve_rejects
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.column_plan import had_deltas
 from tidemark.rules.drift import column_role, keys_in_order, recorded_layout, shown
 from tidemark.rules.names import is_chosen
+from tidemark.rules.timeline import last_load
+from tidemark.shapes.opened import (
+    Inflight,
+    Opened,
+    Recorded,
+    RecordedColumn,
+    RelationName,
+    Relations,
+)
+from tidemark.shapes.settings import Settings
 
 
 def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
@@ -42,12 +52,12 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
             "that key, which finishes it. Nothing was written"
         )
     keys = keys_in_order(cfg, recorded)
-    cfg = {**cfg, "keys": keys, "has_deltas": recorded and had_deltas(recorded)}
+    cfg = {**cfg, "keys": keys, "has_deltas": bool(recorded and had_deltas(recorded))}
     wanted = rehashed_config(cfg, recorded, drop, state["inflight"])
     plan = macro("recorded_plan", wanted, cfg)
     type_compared_values(warehouse, cfg, plan)
     if plan["sensitive"]:
-        wanted["pepper"] = pepper_check(warehouse, cfg)
+        wanted = {**wanted, "pepper": pepper_check(warehouse, cfg)}
 
     rows = warehouse.run(f"select count(*) from {relations['log']}")[0][0]
     compared = ", ".join(column["name"] for column in plan["compared"])
@@ -55,7 +65,13 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     say(warehouse, entity, f"{does} {rows} log rows with {wanted['hash']} over {compared}")
     if is_dry:
         return
-    opened = {"cfg": cfg, "run": run, "relations": relations, "commits": commits, "state": state}
+    opened: Opened = {
+        "cfg": cfg,
+        "run": run,
+        "relations": relations,
+        "commits": commits,
+        "state": state,
+    }
     commit = operation_commit(
         warehouse, opened, "rehash", config=wanted, source_commit_id=state["last_commit_id"]
     )
@@ -66,13 +82,12 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     warehouse.run_all(macro("rehash_sql", cfg, plan, hashes, relations))
     if before:
         _tell_lost_keys(warehouse, cfg, relations)
-    dates = ("last_date", "last_date_commit_id", "last_extract")
     load = {
         "kind": "rehash",
         "forward": False,
         "commit_id": commit["commit_id"],
         "business_date": state["last_date"],
-        **{name: state[name] for name in dates},
+        **last_load(state),
     }
     check_replaced_log(warehouse, opened, commit)
     derived = {"outcome": "commit", "figures": {"rows_logged": rows}}
@@ -82,17 +97,18 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     say(warehouse, entity, f"rehashed in commit {commit['commit_id']}")
 
 
-def _keeps_key_hashes(recorded: Values, wanted: Values) -> bool:
+def _keeps_key_hashes(recorded: Recorded, wanted: Recorded) -> bool:
     names = ("hash", "recipe", "pepper")
     return [recorded.get(name) for name in names] == [wanted.get(name) for name in names]
 
 
-def _tell_lost_keys(warehouse: Warehouse, cfg: Values, relations: Values) -> None:
+def _tell_lost_keys(warehouse: Warehouse, cfg: Settings, relations: Relations) -> None:
     """Say how many rows beside the log have no hash of their key any more.
 
     Neither the log nor they themselves show the key.
     """
-    for name in ("rejects", *(["supplied"] if warehouse.macro("has_deltas", cfg) else [])):
+    names: list[RelationName] = ["rejects"]
+    for name in [*names, "supplied"] if warehouse.macro("has_deltas", cfg) else names:
         relation = relations[name]
         now, before = (
             warehouse.macro("row_count", table, "_key_hash is null")
@@ -104,8 +120,8 @@ def _tell_lost_keys(warehouse: Warehouse, cfg: Values, relations: Values) -> Non
 
 
 def rehashed_config(
-    cfg: Values, recorded: Values | None, drop: list[str], inflight: list[Values]
-) -> Values:
+    cfg: Settings, recorded: Recorded | None, drop: list[str], inflight: list[Inflight]
+) -> Recorded:
     """Return what the entity will be held to after a rehash.
 
     Raises:
@@ -119,12 +135,12 @@ def rehashed_config(
     dropped = [name.lower() for name in drop]
     others = [name.lower() for name in cfg["keys"] + cfg["ignore"]]
     declared = {column["name"].lower(): column["settings"] for column in cfg["columns"]}
-    columns = []
+    columns: list[RecordedColumn] = []
     for column in recorded["columns"]:
         name = column["name"]
         is_dropped = name.lower() in dropped or column.get("dropped", False)
         is_compared = name.lower() not in others and is_chosen(cfg["compare"], name)
-        known = {
+        known: RecordedColumn = {
             "name": name,
             "type": column["type"],
             "sensitive": column["sensitive"],
@@ -148,7 +164,7 @@ def rehashed_config(
 
 
 def _problems(
-    cfg: Values, recorded: Values, drop: list[str], inflight: list[Values], names: list[str]
+    cfg: Settings, recorded: Recorded, drop: list[str], inflight: list[Inflight], names: list[str]
 ) -> list[str]:
     errors = []
     if inflight:
@@ -158,9 +174,9 @@ def _problems(
             "its hash is xxhash64x2, which this release does not compute: rehash it by the release "
             "before, or start a new log with --full-refresh"
         )
-    fixed = {"keys": "unique_key", "stored_hashes": "stored_hashes", "file_format": "file_format"}
-    for name, label in fixed.items():
+    for name in ("keys", "stored_hashes", "file_format"):
         if str(cfg[name]).lower() != str(recorded[name]).lower():
+            label = "unique_key" if name == "keys" else name
             change = f"{label} was {shown(recorded[name])} and is now {shown(cfg[name])}"
             errors.append(f"{change}, which needs a new log: --full-refresh")
     if cfg["stored_hashes"]:

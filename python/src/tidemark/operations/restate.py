@@ -11,8 +11,9 @@ from tidemark.operations.rollback import files_gone, roll_back, with_columns_bac
 from tidemark.pipeline.opening import opened_anew
 from tidemark.pipeline.steps import load_entity, summary
 from tidemark.pipeline.timeline import timeline as timeline_of
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.timeline import before_date, loaded_dates, steps_to
+from tidemark.shapes.opened import Opened
 
 _EXTRACTS = re.compile(r"\{\{-?\s*tidemark\.extract\(\s*\)\s*-?\}\}")
 
@@ -38,7 +39,7 @@ def restate(warehouse: Warehouse, entity: str, start: Any, dry_run: Any) -> None
     again(warehouse, opened, date, is_dry)
 
 
-def _restate_extracts(warehouse: Warehouse, opened: Values, start: str, dry_run: bool) -> None:
+def _restate_extracts(warehouse: Warehouse, opened: Opened, start: str, dry_run: bool) -> None:
     """Load dates again, each as a run of it does."""
     cfg, entity = opened["cfg"], opened["cfg"]["entity"]
     dates = loaded_dates(timeline_of(warehouse, opened["commits"], cfg["relation"]), start)
@@ -63,7 +64,7 @@ def _restate_extracts(warehouse: Warehouse, opened: Values, start: str, dry_run:
         say(warehouse, entity, f"  {number} of {len(dates)}, {date}: {told}")
 
 
-def _restate_events(warehouse: Warehouse, opened: Values, start: str, dry_run: bool) -> None:
+def _restate_events(warehouse: Warehouse, opened: Opened, start: str, dry_run: bool) -> None:
     """Go back to before the date, then take the files that landed since anew, as a run would."""
     cfg, entity = opened["cfg"], opened["cfg"]["entity"]
     timeline = timeline_of(warehouse, opened["commits"], cfg["relation"])

@@ -9,10 +9,10 @@ from tidemark.model.given import retention as checked_length
 from tidemark.model.logged import retention_problems
 from tidemark.model.problems import raise_problems
 from tidemark.model.suggestions import did_you_mean
-from tidemark.pipeline.warehouse import Values
+from tidemark.shapes.settings import Loaded
 
 
-def retention_lengths(cfg: Values, given: Any) -> Values:
+def retention_lengths(cfg: Loaded, given: Any) -> dict[str, str]:
     """Return the lengths that hold for this call, without those that keep all.
 
     Example:

@@ -19,6 +19,8 @@ from tidemark.pipeline.timeline import timeline as timeline_of
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.columns_back import recorded_back, renames_back
 from tidemark.rules.timeline import before_runs, steps_to
+from tidemark.shapes.opened import Opened, Recorded, Relations
+from tidemark.shapes.settings import Settings
 
 
 def rollback(warehouse: Warehouse, entity: str, to: Any, together: Any, dry_run: Any) -> None:
@@ -53,7 +55,7 @@ def rollback(warehouse: Warehouse, entity: str, to: Any, together: Any, dry_run:
         roll_back(warehouse, its_opened, its_steps, is_dry)
 
 
-def rollback_steps(warehouse: Warehouse, opened: Values, to: Any) -> Values:
+def rollback_steps(warehouse: Warehouse, opened: Opened, to: Any) -> Values:
     """Return the commit that `to` stands for, and what going back to it undoes or has hold again.
 
     Raises:
@@ -70,7 +72,7 @@ def rollback_steps(warehouse: Warehouse, opened: Values, to: Any) -> Values:
     return steps_to(timeline_of(warehouse, commits, cfg["relation"]), target)
 
 
-def with_columns_back(warehouse: Warehouse, opened: Values, steps: Values) -> Values:
+def with_columns_back(warehouse: Warehouse, opened: Opened, steps: Values) -> Values:
     """Return steps with what the entity is held to then, and how columns are renamed for that."""
     if not steps["undone"] and not steps["redone"]:
         return steps
@@ -80,19 +82,19 @@ def with_columns_back(warehouse: Warehouse, opened: Values, steps: Values) -> Va
     return {**steps, "back": back, "renames": renames}
 
 
-def _recorded_at(warehouse: Warehouse, opened: Values, target: int) -> Values:
+def _recorded_at(warehouse: Warehouse, opened: Opened, target: int) -> Recorded:
     cfg, recorded = opened["cfg"], opened["state"]["recorded"]
     if recorded["extract"] != "events":
-        return dict(recorded)
+        return {**recorded}
     states = opened["commits"]["states"]
     sql = warehouse.macro("config_at_sql", states, cfg["relation"], target)
     then = warehouse.rows(sql)[0]["config"]
     named = [column["name"].lower() for column in cfg["columns"]]
     named += [key.lower() for key in cfg["keys"]]
-    return dict(recorded_back(recorded, json.loads(then) if then else None, named))
+    return recorded_back(recorded, json.loads(then) if then else None, named)
 
 
-def roll_back(warehouse: Warehouse, opened: Values, steps: Values, dry_run: bool) -> None:
+def roll_back(warehouse: Warehouse, opened: Opened, steps: Values, dry_run: bool) -> None:
     """Go back by steps that with_columns_back() returned, or say what that would do."""
     macro, cfg, relations = warehouse.macro, opened["cfg"], opened["relations"]
     entity, state, target = cfg["entity"], opened["state"], steps["target"]
@@ -126,7 +128,7 @@ def roll_back(warehouse: Warehouse, opened: Values, steps: Values, dry_run: bool
     commit = new_commit(warehouse, opened, load, back)
     commit = {**commit, "business_date": None, "source_commit_id": target}
     rows = make_slice(warehouse, cfg["target"], load["commit_id"], "log", slice_sql)
-    held = {**opened, "cfg": macro("recorded_cfg", cfg, recorded)}
+    held: Opened = {**opened, "cfg": macro("recorded_cfg", cfg, recorded)}
     copies = int(seen["copy_count"] or 0)
     derived = {
         "outcome": "commit",
@@ -151,7 +153,7 @@ def roll_back(warehouse: Warehouse, opened: Values, steps: Values, dry_run: bool
 
 
 def _tell_steps(
-    warehouse: Warehouse, opened: Values, steps: Values, seen: Values, dry_run: bool
+    warehouse: Warehouse, opened: Opened, steps: Values, seen: Values, dry_run: bool
 ) -> None:
     cfg = opened["cfg"]
     entity = cfg["entity"]
@@ -178,7 +180,7 @@ def _tell_steps(
         _tell_retaken(warehouse, opened, steps)
 
 
-def _tell_retaken(warehouse: Warehouse, opened: Values, steps: Values) -> None:
+def _tell_retaken(warehouse: Warehouse, opened: Opened, steps: Values) -> None:
     """Say what the next run will take again, as it was read by commits that are undone."""
     cfg, entity = opened["cfg"], opened["cfg"]["entity"]
     if not lands_in_files(warehouse, cfg):
@@ -204,7 +206,7 @@ def _tell_retaken(warehouse: Warehouse, opened: Values, steps: Values) -> None:
 
 
 def files_gone(
-    warehouse: Warehouse, cfg: Values, relations: Values, commit_ids: list[int]
+    warehouse: Warehouse, cfg: Settings, relations: Relations, commit_ids: list[int]
 ) -> list[str]:
     """Return the files that these commits read and that are not where events land any more."""
     if not commit_ids or not lands_in_files(warehouse, cfg):
@@ -220,7 +222,7 @@ def files_gone(
     return [row[0] for row in warehouse.run(sql)]
 
 
-def _other_entities(warehouse: Warehouse, opened: Values) -> dict[str, Values]:
+def _other_entities(warehouse: Warehouse, opened: Opened) -> dict[str, Values]:
     """Return the cdc models of the project but for an entity's own, by relation."""
     nodes = warehouse.macro("models_of", ["cdc"])
     found = {f"{node['schema']}.{node['alias']}": node for node in nodes}
@@ -232,7 +234,7 @@ def _runs_of(steps: Values) -> list[str | None]:
 
 
 def _settle_entities_of_runs(
-    warehouse: Warehouse, opened: Values, steps: Values, dry_run: bool
+    warehouse: Warehouse, opened: Opened, steps: Values, dry_run: bool
 ) -> None:
     """Finish or roll back what the runs that are undone have left in flight in other entities."""
     runs = [run for run in _runs_of(steps) if run]
@@ -246,7 +248,7 @@ def _settle_entities_of_runs(
             open_load(warehouse, cfg, {**opened["run"], "dry_run": dry_run})
 
 
-def _entities_of_runs(warehouse: Warehouse, opened: Values, steps: Values) -> list[tuple[str, int]]:
+def _entities_of_runs(warehouse: Warehouse, opened: Opened, steps: Values) -> list[tuple[str, int]]:
     """Return the others that the runs which are undone wrote, each with the commit before them."""
     others = []
     for relation, node in _other_entities(warehouse, opened).items():

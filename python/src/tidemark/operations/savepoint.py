@@ -10,6 +10,8 @@ from tidemark.errors import DataError, UsageError
 from tidemark.operations.entity import is_true, open_entity, operation_commit, say
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.opened import Commit, Opened
+from tidemark.shapes.settings import Settings
 
 
 def savepoint(
@@ -42,7 +44,7 @@ def savepoint(
     say(warehouse, entity, f"{did} {shown}")
 
 
-def commit_to_keep(warehouse: Warehouse, cfg: Values, states: Any, commit: Any) -> int:
+def commit_to_keep(warehouse: Warehouse, cfg: Settings, states: Any, commit: Any) -> int:
     """Return the commit that a savepoint is to keep, the last one if none is given.
 
     Raises:
@@ -72,12 +74,12 @@ def commit_to_keep(warehouse: Warehouse, cfg: Values, states: Any, commit: Any) 
     return source
 
 
-def _floor(warehouse: Warehouse, cfg: Values, states: Any) -> int:
+def _floor(warehouse: Warehouse, cfg: Settings, states: Any) -> int:
     sql = warehouse.macro("feed_floor_sql", states, cfg["relation"])
     return int(warehouse.run(sql)[0][0] or 0)
 
 
-def _check_is_kept(warehouse: Warehouse, opened: Values, record: Values) -> None:
+def _check_is_kept(warehouse: Warehouse, opened: Opened, record: Commit) -> None:
     """Take a savepoint away that a clean() which began meanwhile may not have seen."""
     cfg, commits, source = opened["cfg"], opened["commits"], record["source_commit_id"]
     floor = _floor(warehouse, cfg, commits["states"])
@@ -89,7 +91,7 @@ def _check_is_kept(warehouse: Warehouse, opened: Values, record: Values) -> None
         )
 
 
-def _savepoint_to_remove(cfg: Values, commit: Any, name: Any, kept: list[Values]) -> int:
+def _savepoint_to_remove(cfg: Settings, commit: Any, name: Any, kept: list[Values]) -> int:
     named = [row["commit_id"] for row in kept if name is not None and row["name"] == str(name)]
     if commit is None and len(named) > 1:
         raise UsageError(

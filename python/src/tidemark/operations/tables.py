@@ -8,16 +8,25 @@ from typing import Any
 
 from tidemark.operations.entity import say
 from tidemark.pipeline.tables import relation_exists
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
+from tidemark.shapes.opened import RelationName, Relations
 
-SIDES = ("current", "log", "rejects", "sensitive", "supplied", "staging", "landed")
+SIDES: tuple[RelationName, ...] = (
+    "current",
+    "log",
+    "rejects",
+    "sensitive",
+    "supplied",
+    "staging",
+    "landed",
+)
 """What an entity's tables hold."""
 
 _KEPT = "(log|log_slices|rejects|supplied|sensitive|staging|landed)_([0-9]{15})"
 """What a full refresh or a rehash keeps; the slices are of a log of plain Parquet, see `log`."""
 
 
-def entity_tables(warehouse: Warehouse, relations: Values) -> list[Any]:
+def entity_tables(warehouse: Warehouse, relations: Relations) -> list[Any]:
     """Return the entity's own tables that are there."""
     named = [relations[name] for name in SIDES]
     return [relation for relation in named if relation_exists(warehouse, relation)]

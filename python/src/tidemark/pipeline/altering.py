@@ -23,15 +23,21 @@ from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.columns_back import columns_meant, columns_return, free_name, renames_back
 from tidemark.rules.names import lowered, names_of
 from tidemark.rules.statements import check_name_of_key
+from tidemark.shapes.opened import Commit, Opened, Recorded, RelationName, Relations
+from tidemark.shapes.settings import Settings
 
-_ALTERED = ("log_table", "current", "staging", "sensitive")
+_ALTERED: tuple[RelationName, ...] = ("log_table", "current", "staging", "sensitive")
 _PREFIXES = ("", "_before_")
 """Of a column, and of its value in the image before."""
 _Renames = Sequence[Sequence[str]]
 
 
 def alter_columns(
-    warehouse: Warehouse, cfg: Values, relations: Values, recorded: Values | None, statement: Values
+    warehouse: Warehouse,
+    cfg: Settings,
+    relations: Relations,
+    recorded: Recorded | None,
+    statement: Values,
 ) -> None:
     """Rename and drop columns, in the tables and in what is recorded of them.
 
@@ -68,7 +74,7 @@ def alter_columns(
 
 
 def _rename_column(
-    warehouse: Warehouse, relations: Values, recorded: Values, old: str, new: str
+    warehouse: Warehouse, relations: Relations, recorded: Recorded, old: str, new: str
 ) -> None:
     """Rename a column wherever it is stored. Its values, and its name in hashes, stay."""
     for column in recorded["columns"]:
@@ -82,7 +88,11 @@ def _rename_column(
 
 
 def _put_aside(
-    warehouse: Warehouse, relations: Values, recorded: Values, name: str, old: str | None = None
+    warehouse: Warehouse,
+    relations: Relations,
+    recorded: Recorded,
+    name: str,
+    old: str | None = None,
 ) -> None:
     """Make a name free for a column that takes it, the one that is called `old` so far, or none.
 
@@ -114,16 +124,16 @@ def _put_aside(
             columns.append(column)
         elif is_kept:
             columns.append({**column, "name": aside, "gone": True})
-    recorded.update(columns=columns, views_are_old=True)
+    recorded.update({"columns": columns, "views_are_old": True})
 
 
-def _was_dropped(recorded: Values, name: str) -> bool:
+def _was_dropped(recorded: Recorded, name: str) -> bool:
     """Say whether a column of this name was taken away from current."""
     columns = recorded.get("columns", [])
     return any(one["name"].lower() == name.lower() and one.get("gone") for one in columns)
 
 
-def _drop_column(warehouse: Warehouse, relations: Values, recorded: Values, name: str) -> None:
+def _drop_column(warehouse: Warehouse, relations: Relations, recorded: Recorded, name: str) -> None:
     """Take a column away from current. The log keeps it and its values."""
     for column in recorded["columns"]:
         if column["name"].lower() == name.lower() and not column.get("gone"):
@@ -133,7 +143,7 @@ def _drop_column(warehouse: Warehouse, relations: Values, recorded: Values, name
 
 
 def columns_go_back(
-    warehouse: Warehouse, cfg: Values, relations: Values, now: Values, back: Values
+    warehouse: Warehouse, cfg: Settings, relations: Relations, now: Recorded, back: Recorded
 ) -> bool:
     """Bring the tables to the columns of a rollback, once the log has that: see recorded_back().
 
@@ -163,7 +173,7 @@ def columns_go_back(
     return is_remade
 
 
-def undo_statement(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+def undo_statement(warehouse: Warehouse, opened: Opened, commit: Commit) -> None:
     """Bring the tables from the columns that a commit was to have back to those that are recorded.
 
     Its run died after it had altered them, or half way. What it took away as it had no values is
@@ -187,7 +197,7 @@ def undo_statement(warehouse: Warehouse, opened: Values, commit: Values) -> None
     aside = [column["name"] for column in now if column.get("gone")]
     freed = [pair for pair in renames if pair[0] in aside]
     sensitive = {**plan, "sensitive": [*plan["sensitive"], *plan["gone_sensitive"]]}
-    stored = {
+    stored: dict[RelationName, Any] = {
         "log_table": macro("log_columns", plan),
         "current": macro("current_columns", cfg, plan),
         "staging": macro("staging_columns", cfg, plan),
@@ -242,8 +252,8 @@ def _free_names(warehouse: Warehouse, relation: Any, freed: _Renames, renames: _
 
 
 def _present(
-    warehouse: Warehouse, relations: Values, names: Iterable[str]
-) -> Iterator[tuple[str, Any]]:
+    warehouse: Warehouse, relations: Relations, names: Iterable[RelationName]
+) -> Iterator[tuple[RelationName, Any]]:
     """Yield those of the tables that are there, each with its name; none without relations."""
     for name in names if relations else ():
         if relation_exists(warehouse, relations[name]):

@@ -13,6 +13,9 @@ from tidemark.pipeline.tables import (
 )
 from tidemark.pipeline.timeline import mark_undone
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.timeline import last_load
+from tidemark.shapes.opened import Commit, Opened, Relations, State
+from tidemark.shapes.settings import Settings
 
 _MOST_SENT = 1_000_000
 """So many keys weigh some 100 MB: to send them to every core costs less than to shuffle current."""
@@ -20,10 +23,10 @@ _MOST_SENT = 1_000_000
 
 def apply_load(
     warehouse: Warehouse,
-    opened: Values,
+    opened: Opened,
     plan: Values,
     load: Values,
-    commit: Values,
+    commit: Commit,
     figures: Values | None = None,
 ) -> None:
     """Bring current after the log, which has the commit; first a new log in the old one's place.
@@ -57,9 +60,9 @@ def apply_load(
 
 def apply_to_current(
     warehouse: Warehouse,
-    cfg: Values,
+    cfg: Settings,
     plan: Values,
-    relations: Values,
+    relations: Relations,
     load: Values,
     figures: Values | None = None,
 ) -> None:
@@ -100,7 +103,12 @@ def apply_to_current(
 
 
 def _follows(
-    warehouse: Warehouse, cfg: Values, plan: Values, relations: Values, load: Values, is_all: bool
+    warehouse: Warehouse,
+    cfg: Settings,
+    plan: Values,
+    relations: Relations,
+    load: Values,
+    is_all: bool,
 ) -> bool:
     """Have the workers write the part of current anew that has the keys of a commit."""
     if not has_delta_files(warehouse, cfg):
@@ -114,15 +122,14 @@ def _follows(
 
 
 def rebuild_current(
-    warehouse: Warehouse, cfg: Values, plan: Values, state: Values, relations: Values
+    warehouse: Warehouse, cfg: Settings, plan: Values, state: State, relations: Relations
 ) -> None:
     """Write current anew from the log.
 
     That is one commit of its own table, so that it is as it was until the new rows are whole.
     """
-    names = ("last_date", "last_date_commit_id", "last_extract")
     load = {
-        **{name: state[name] for name in names},
+        **last_load(state),
         "kind": None,
         "rebuild": True,
         "commit_id": state["last_date_commit_id"],
@@ -134,9 +141,9 @@ def rebuild_current(
 
 def _write_whole(
     warehouse: Warehouse,
-    cfg: Values,
+    cfg: Settings,
     plan: Values,
-    relations: Values,
+    relations: Relations,
     load: Values,
     figures: Values | None,
 ) -> None:
@@ -171,8 +178,8 @@ def _touched_rows(figures: Values) -> int:
 
 def is_written_whole(
     warehouse: Warehouse,
-    cfg: Values,
-    relations: Values,
+    cfg: Settings,
+    relations: Relations,
     load: Values,
     figures: Values | None,
     nothing_logged: bool,
@@ -184,7 +191,12 @@ def is_written_whole(
 
 
 def _overwrite_current(
-    warehouse: Warehouse, cfg: Values, plan: Values, relations: Values, rows: Values, load: Values
+    warehouse: Warehouse,
+    cfg: Settings,
+    plan: Values,
+    relations: Relations,
+    rows: Values,
+    load: Values,
 ) -> None:
     """Write all rows of current: those touched, and of those stored the others."""
     sql = warehouse.macro("current_rows_sql", cfg, plan, relations, rows, load)
@@ -195,7 +207,7 @@ def _overwrite_current(
 
 
 def _merge_writes_all(
-    warehouse: Warehouse, cfg: Values, relations: Values, load: Values, figures: Values | None
+    warehouse: Warehouse, cfg: Settings, relations: Relations, load: Values, figures: Values | None
 ) -> bool:
     """Say whether a MERGE of what a run logged would write most of current again.
 
@@ -218,7 +230,7 @@ def _merge_writes_all(
 
 
 def _keys_to_merge(
-    warehouse: Warehouse, relations: Values, load: Values, figures: Values | None
+    warehouse: Warehouse, relations: Relations, load: Values, figures: Values | None
 ) -> list[str] | None:
     """Return the keys of a small commit as literals.
 
@@ -235,7 +247,7 @@ def _keys_to_merge(
     return keys if len(keys) <= most else None
 
 
-def _swap_logs(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+def _swap_logs(warehouse: Warehouse, opened: Opened, commit: Commit) -> None:
     """Put the new log of a full refresh or a rehash in the place of the old one.
 
     The old one is kept as `<log>_<commit>`. The same happens to what was written beside it, and to

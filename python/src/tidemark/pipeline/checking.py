@@ -10,12 +10,14 @@ from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.slices import forget_run_views
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.guard import deletes_too_much, guarded_deletes, rejects_too_many
+from tidemark.shapes.opened import Opened, Run
+from tidemark.shapes.settings import Loaded, Settings
 
 _MOST_REASONS = 20
 """How many reasons of rejects an error tells."""
 
 
-def check_load(warehouse: Warehouse, opened: Values, staged: Values) -> None:
+def check_load(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
     """Stop a load with rows that cannot be used, or with more deletes than are allowed.
 
     Of events that come behind a statement of the source the tables are as they were before it then.
@@ -40,7 +42,7 @@ def check_load(warehouse: Warehouse, opened: Values, staged: Values) -> None:
     _check_planned(warehouse, opened, staged)
 
 
-def _stop_load(warehouse: Warehouse, cfg: Values, staged: Values, why: str) -> NoReturn:
+def _stop_load(warehouse: Warehouse, cfg: Settings, staged: Values, why: str) -> NoReturn:
     """Stop a load whose rows are staged: nothing of them is left."""
     if staged.get("uncommitted"):
         warehouse.adapter.discard_rows(staged["uncommitted"])
@@ -48,7 +50,7 @@ def _stop_load(warehouse: Warehouse, cfg: Values, staged: Values, why: str) -> N
     raise DataError(f"{cfg['entity']}: {why}")
 
 
-def _check_planned(warehouse: Warehouse, opened: Values, staged: Values) -> None:
+def _check_planned(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
     """Stop the load of a plan that counts otherwise.
 
     What the model reads is not all in files and tables whose versions a plan knows, such as a view,
@@ -72,7 +74,7 @@ def _check_planned(warehouse: Warehouse, opened: Values, staged: Values) -> None
 
 
 def why_rejects_stop(
-    warehouse: Warehouse, cfg: Values, run: Values, figures: Values, rejects: Any
+    warehouse: Warehouse, cfg: Loaded, run: Run, figures: Values, rejects: Any
 ) -> str | None:
     """Return what a load stops with by `on_reject: fail`, or as it rejects more than it may.
 
@@ -143,7 +145,7 @@ def _such_as(value: Any) -> str:
     return f", such as '{text[:100]}{'…' if len(text) > 100 else ''}'"
 
 
-def _check_deletes(warehouse: Warehouse, opened: Values, staged: Values) -> None:
+def _check_deletes(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
     """Stop a full extract that is empty or would delete more than it may."""
     cfg, run, figures = opened["cfg"], opened["run"], staged["figures"]
     if cfg.get("extract") != "full" or run["allow_deletes"]:
@@ -163,7 +165,7 @@ def _check_deletes(warehouse: Warehouse, opened: Values, staged: Values) -> None
     )
 
 
-def with_keys_here(warehouse: Warehouse, opened: Values, load: Values, figures: Values) -> Values:
+def with_keys_here(warehouse: Warehouse, opened: Opened, load: Values, figures: Values) -> Values:
     """Return the figures of a load, with those of what its date has inserted and deleted so far.
 
     They are counted where they may decide.
@@ -177,7 +179,7 @@ def with_keys_here(warehouse: Warehouse, opened: Values, load: Values, figures: 
     return {**figures, "here": {name: int(count or 0) for name, count in counts.items()}}
 
 
-def check_drift(cfg: Values, drift: list[str], mending: str) -> None:
+def check_drift(cfg: Settings, drift: list[str], mending: str) -> None:
     """Stop where the configuration is not the one that the entity's log was made with.
 
     Args:
@@ -198,7 +200,7 @@ def check_drift(cfg: Values, drift: list[str], mending: str) -> None:
 
 def tell_rejects(
     warehouse: Warehouse,
-    cfg: Values,
+    cfg: Loaded,
     figures: Values,
     rejects: Values,
     relation: Any,
@@ -228,7 +230,7 @@ def tell_rejects(
     )
 
 
-def tell_other_tables(warehouse: Warehouse, cfg: Values, figures: Values) -> None:
+def tell_other_tables(warehouse: Warehouse, cfg: Settings, figures: Values) -> None:
     """Say of the first events of an entity that none was of its table: its name may be misspelt."""
     ignored = figures.get("rows_ignored", 0)
     if cfg.get("table") and ignored > 0 and ignored == figures["rows_read"]:
@@ -239,7 +241,7 @@ def tell_other_tables(warehouse: Warehouse, cfg: Values, figures: Values) -> Non
         )
 
 
-def no_date(cfg: Values) -> UsageError:
+def no_date(cfg: Settings) -> UsageError:
     """Return the error of a load that needs a business date and was given none."""
     return UsageError(
         f"{cfg['entity']}: which business date? Give it with --vars "

@@ -9,6 +9,7 @@ from typing import Any
 from tidemark.pipeline.layout import checked_layout
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.commits import judged_marks, judged_state
+from tidemark.shapes.opened import Commit, Commits, Opened, Recorded, Run, State
 
 _MOST_STATES = 500
 """How many states of an entity's commits are judged here; of more of them Spark does."""
@@ -18,7 +19,7 @@ _PROPERTIES = {
 }
 
 
-def ensure_commits(warehouse: Warehouse, run: Values) -> Values:
+def ensure_commits(warehouse: Warehouse, run: Run) -> Commits:
     """Make table and view of commits where they are missing; a dry run makes none.
 
     One thread does at a time, as two would meet in an empty folder.
@@ -30,7 +31,7 @@ def ensure_commits(warehouse: Warehouse, run: Values) -> Values:
     Returns:
         {states, view, are_known}, and `are_missing` where a dry run found none.
     """
-    commits: Values = warehouse.macro("commits_relations", run)
+    commits: Commits = warehouse.macro("commits_relations", run)
     adapter, states = warehouse.adapter, commits["states"]
     if warehouse.macro("can", "ask_catalog"):
         present = adapter.column_names(commits["view"])
@@ -70,7 +71,7 @@ def _missing_columns(
     return [f"alter table {states} add columns ({definitions})"] if missing else []
 
 
-def entity_state(warehouse: Warehouse, commits: Values, relation: str, run: Values) -> Values:
+def entity_state(warehouse: Warehouse, commits: Commits, relation: str, run: Run) -> State:
     """Return what is known of an entity.
 
     Where its commits are few they are asked for as they are, which spares Spark three shuffles, and
@@ -84,33 +85,31 @@ def entity_state(warehouse: Warehouse, commits: Values, relation: str, run: Valu
     """
     states = known_states(warehouse, commits, relation)
     if states is not None:
-        state: Values = judged_state(states, run["business_date"])
-        return state
+        return judged_state(states, run["business_date"])
     sql = warehouse.macro("entity_state_sql", commits["states"], relation, run["business_date"])
     row = warehouse.rows(sql)[0]
     later = {load["business_date"]: load for load in json.loads(row["later_loads"] or "[]")}
-    as_found = (
-        "last_id",
-        "last_sequence_num",
-        "left_refresh",
-        "has_erased",
-        "this_commit_id",
-        "this_extract",
-        "previous_extract",
-        "last_extract",
-        "last_date_commit_id",
-    )
     return {
-        **{name: row[name] for name in as_found},
-        **{name: json.loads(row[name] or "[]") for name in ("undone", "inflight")},
-        **{name: str(row[name]) if row[name] else None for name in ("previous_date", "last_date")},
+        "last_id": row["last_id"],
+        "last_sequence_num": row["last_sequence_num"],
+        "left_refresh": row["left_refresh"],
+        "has_erased": row["has_erased"],
+        "undone": json.loads(row["undone"] or "[]"),
+        "inflight": json.loads(row["inflight"] or "[]"),
+        "this_commit_id": row["this_commit_id"],
+        "this_extract": row["this_extract"],
+        "previous_date": str(row["previous_date"]) if row["previous_date"] else None,
+        "previous_extract": row["previous_extract"],
+        "last_date": str(row["last_date"]) if row["last_date"] else None,
+        "last_date_commit_id": row["last_date_commit_id"],
+        "last_extract": row["last_extract"],
         "last_commit_id": row["last_commit_id"] or 0,
         "recorded": json.loads(row["config"]) if row["config"] else None,
         "later_loads": list(later.values()),
     }
 
 
-def known_states(warehouse: Warehouse, commits: Values, relation: str) -> list[Values] | None:
+def known_states(warehouse: Warehouse, commits: Commits, relation: str) -> list[Values] | None:
     """Return the states of an entity's commits, the last ones first; none where they are many."""
     if commits.get("are_missing"):
         return []
@@ -126,7 +125,7 @@ def known_states(warehouse: Warehouse, commits: Values, relation: str) -> list[V
 
 
 def derived_marks(
-    warehouse: Warehouse, commits: Values, relation: str, kind: str, source: str
+    warehouse: Warehouse, commits: Commits, relation: str, kind: str, source: str
 ) -> Any:
     """Return what a run of something derived from an entity needs to know of both.
 
@@ -141,7 +140,7 @@ def derived_marks(
     return judged_marks(own, others, kind)
 
 
-def new_commit(warehouse: Warehouse, opened: Values, load: Values, recorded: Values) -> Values:
+def new_commit(warehouse: Warehouse, opened: Opened, load: Values, recorded: Recorded) -> Commit:
     """Return a commit of an entity as it is recorded, but for its state and numbers.
 
     Args:
@@ -166,7 +165,7 @@ def new_commit(warehouse: Warehouse, opened: Values, load: Values, recorded: Val
 
 
 def record_commit(
-    warehouse: Warehouse, commits: Values, commit: Values, state: str, figures: Values
+    warehouse: Warehouse, commits: Commits, commit: Commit, state: str, figures: Values
 ) -> None:
     """Append a commit's state.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from tidemark.errors import DataError
@@ -11,10 +11,12 @@ from tidemark.pipeline.delta_files import check_staged, staged_log_rows
 from tidemark.pipeline.landing import write_landed
 from tidemark.pipeline.tables import has_commit, is_only_process, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
+from tidemark.shapes.settings import Settings
 
 
 def commit_load(
-    warehouse: Warehouse, opened: Values, plan: Values, derived: Values, commit: Values
+    warehouse: Warehouse, opened: Opened, plan: Values, derived: Values, commit: Commit
 ) -> Values:
     """Write what was derived.
 
@@ -75,7 +77,7 @@ def is_logged(derived: Values) -> bool:
     )
 
 
-def is_still_ours(warehouse: Warehouse, opened: Values, derived: Values, commit: Values) -> bool:
+def is_still_ours(warehouse: Warehouse, opened: Opened, derived: Values, commit: Commit) -> bool:
     """Say whether current is this run's to bring after the log.
 
     It is not where another run has taken this one for dead meanwhile and finished the commit: what
@@ -108,7 +110,7 @@ def is_still_ours(warehouse: Warehouse, opened: Values, derived: Values, commit:
     return True
 
 
-def check_still_ours(warehouse: Warehouse, opened: Values, derived: Values, commit: Values) -> None:
+def check_still_ours(warehouse: Warehouse, opened: Opened, derived: Values, commit: Commit) -> None:
     """Do as is_still_ours(), for an operation, which ends there.
 
     Raises:
@@ -118,7 +120,7 @@ def check_still_ours(warehouse: Warehouse, opened: Values, derived: Values, comm
         raise_finished(opened["cfg"], commit)
 
 
-def _check_known_is_done(warehouse: Warehouse, opened: Values, derived: Values) -> None:
+def _check_known_is_done(warehouse: Warehouse, opened: Opened, derived: Values) -> None:
     """Stop a run that has nothing for the log, as it took what it read for known.
 
     Another run may have brought that since this one began, and not have brought current yet, or
@@ -133,7 +135,7 @@ def _check_known_is_done(warehouse: Warehouse, opened: Values, derived: Values) 
             raise_moved(cfg, opened["relations"]["log"])
 
 
-def append_slice(warehouse: Warehouse, opened: Values, plan: Values, derived: Values) -> None:
+def append_slice(warehouse: Warehouse, opened: Opened, plan: Values, derived: Values) -> None:
     """Bring the rows of a slice into the log by a statement, and count them afterwards.
 
     Raises:
@@ -159,7 +161,7 @@ def append_slice(warehouse: Warehouse, opened: Values, plan: Values, derived: Va
 
 def files_of_slice(
     warehouse: Warehouse,
-    opened: Values,
+    opened: Opened,
     plan: Values,
     load: Values,
     slice_: Any,
@@ -204,7 +206,7 @@ def files_of_slice(
     return written
 
 
-def check_written(cfg: Values, relation: Any, counted: int, written: int, mending: str) -> None:
+def check_written(cfg: Settings, relation: Any, counted: int, written: int, mending: str) -> None:
     """Compare how many rows were written with how many were counted.
 
     Args:
@@ -226,7 +228,7 @@ def check_written(cfg: Values, relation: Any, counted: int, written: int, mendin
         )
 
 
-def raise_moved(cfg: Values, relation: Any) -> NoReturn:
+def raise_moved(cfg: Settings, relation: Any) -> NoReturn:
     """Stop a run beside which another one has written."""
     raise DataError(
         f"{cfg['entity']}: another run has written to {relation} since this one began, or has "
@@ -234,7 +236,7 @@ def raise_moved(cfg: Values, relation: Any) -> NoReturn:
     )
 
 
-def raise_finished(cfg: Values, commit: Values) -> NoReturn:
+def raise_finished(cfg: Settings, commit: Commit) -> NoReturn:
     """Stop a run whose commit another one has finished; that one may have written more since."""
     raise DataError(
         f"{cfg['entity']}: another run has taken this one for dead, and finished its commit "
@@ -248,7 +250,7 @@ def numbers_of(derived: Values) -> Values:
     return {**derived.get("numbers", {}), **rows}
 
 
-def record_load(warehouse: Warehouse, opened: Values, derived: Values, commit: Values) -> None:
+def record_load(warehouse: Warehouse, opened: Opened, derived: Values, commit: Commit) -> None:
     """Record that a load's commit is complete, or that what is known was read once more."""
     numbers, outcome = numbers_of(derived), derived["outcome"]
     if outcome == "commit":
@@ -256,24 +258,25 @@ def record_load(warehouse: Warehouse, opened: Values, derived: Values, commit: V
             after = table_versions(warehouse, opened["cfg"], opened["relations"], "after")
             record_commit(warehouse, opened["commits"], commit, "completed", {**numbers, **after})
     elif outcome == "repeat":
-        repeat = {**commit, "kind": "repeat"}
+        repeat: Commit = {**commit, "kind": "repeat"}
         record_commit(warehouse, opened["commits"], repeat, "completed", numbers)
 
 
 def table_versions(
-    warehouse: Warehouse, cfg: Values, relations: Mapping[str, Any], moment: str
+    warehouse: Warehouse, cfg: Settings, relations: Relations, moment: str
 ) -> Values:
     """Return the versions of log and current `before` or `after` a commit, by column."""
+    names: tuple[RelationName, ...] = ("log", "current")
     return {
         f"{name}_version_{moment}": warehouse.macro(
             "table_version", cfg["file_format"], relations[name]
         )
-        for name in ("log", "current")
+        for name in names
         if name in relations
     }
 
 
-def versions_before(warehouse: Warehouse, opened: Values, load: Values) -> Values:
+def versions_before(warehouse: Warehouse, opened: Opened, load: Values) -> Values:
     """Return the versions that a load starts from; of a plan none.
 
     Of the log it is the one that rows are staged for, of a new current none.

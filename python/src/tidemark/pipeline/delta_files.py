@@ -10,18 +10,20 @@ from typing import Any
 from tidemark.errors import DataError
 from tidemark.pipeline.tables import write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.opened import Opened
+from tidemark.shapes.settings import Settings
 
 _SMALL = 8 * 1024 * 1024
 """To plan a MERGE into a table of so many bytes takes longer than to write it all."""
 
 
-def has_delta_files(warehouse: Warehouse, cfg: Values) -> bool:
+def has_delta_files(warehouse: Warehouse, cfg: Settings) -> bool:
     """Say whether the adapter can work with the files of an entity's tables."""
     can: bool = warehouse.macro("can", "write_delta_files")
     return can and bool(cfg["file_format"] == "delta")
 
 
-def as_it_is(warehouse: Warehouse, cfg: Values, relation: Any, name: str) -> Any:
+def as_it_is(warehouse: Warehouse, cfg: Settings, relation: Any, name: str) -> Any:
     """Return a table as it is now, to be read from in this run.
 
     It is a view of its files where the adapter can make one, which spares Spark the jobs that plan
@@ -36,7 +38,7 @@ def as_it_is(warehouse: Warehouse, cfg: Values, relation: Any, name: str) -> Any
     return view if is_viewed else relation
 
 
-def is_written_at_once(warehouse: Warehouse, cfg: Values, relation: Any) -> bool:
+def is_written_at_once(warehouse: Warehouse, cfg: Settings, relation: Any) -> bool:
     """Say whether a table is so small that all of it is written rather than merged into.
 
     Not where a change data feed shows what was written, nor where deletion vectors were asked for.
@@ -58,7 +60,7 @@ def can_stage_changes(plan: Values, load: Values) -> bool:
     return bool(load["forward"] and load["log_version"] is not None and not plan["sensitive"])
 
 
-def check_staged(warehouse: Warehouse, cfg: Values, staged: Any, counted: int) -> None:
+def check_staged(warehouse: Warehouse, cfg: Settings, staged: Any, counted: int) -> None:
     """Compare how many rows were written with how many were counted on the way.
 
     Raises:
@@ -73,7 +75,7 @@ def check_staged(warehouse: Warehouse, cfg: Values, staged: Any, counted: int) -
 
 
 def staged_log_rows(
-    warehouse: Warehouse, opened: Values, plan: Values, load: Values, rows: Any, figures: Values
+    warehouse: Warehouse, opened: Opened, plan: Values, load: Values, rows: Any, figures: Values
 ) -> Any:
     """Write rows of a view or table as files of the log that no commit names yet.
 
@@ -95,7 +97,7 @@ def staged_log_rows(
     )
 
 
-def version_to_append(warehouse: Warehouse, opened: Values, load: Values) -> int | None:
+def version_to_append(warehouse: Warehouse, opened: Opened, load: Values) -> int | None:
     """Return the version of the log that rows are appended to; None where they are not staged.
 
     A log that was made for this load has its first one.

@@ -20,16 +20,17 @@ from tidemark.pipeline.workers import leave_to_spark, tries_workers
 from tidemark.rules.drift import recorded_layout
 from tidemark.rules.guard import most_rejects
 from tidemark.rules.names import names_of
+from tidemark.shapes.opened import Commit, Opened, RelationName, Relations, State
 
 _NO_LINES = (
     "select cast(null as string) as value, cast(null as string) as _file, "
     "cast(null as bigint) as _row where false"
 )
-_WRITTEN = ("manifest", "entities", "rejects", "landed")
+_WRITTEN: tuple[RelationName, ...] = ("manifest", "entities", "rejects", "landed")
 """What a batch writes beside the events."""
 
 
-def source_enriched(warehouse: Warehouse, opened: Values, body: str) -> Values:
+def source_enriched(warehouse: Warehouse, opened: Opened, body: str) -> Values:
     """Return enriched events that have landed, as one batch.
 
     Args:
@@ -63,7 +64,7 @@ def source_enriched(warehouse: Warehouse, opened: Values, body: str) -> Values:
     return {**_views(warehouse, opened, landed), "parts": ["all"]}
 
 
-def _landed(warehouse: Warehouse, opened: Values) -> Values:
+def _landed(warehouse: Warehouse, opened: Opened) -> Values:
     """Return the files that were not read yet, and where they lie: {files, location}."""
     cfg, run = opened["cfg"], opened["run"]
     if not cfg["location"]:
@@ -77,7 +78,7 @@ def _landed(warehouse: Warehouse, opened: Values) -> Values:
 
 
 def enriched_files(
-    warehouse: Warehouse, opened: Values, location: str, is_dated: bool
+    warehouse: Warehouse, opened: Opened, location: str, is_dated: bool
 ) -> list[Values]:
     """Return the files to read.
 
@@ -104,7 +105,7 @@ def enriched_files(
     return files
 
 
-def _views(warehouse: Warehouse, opened: Values, landed: Values) -> Values:
+def _views(warehouse: Warehouse, opened: Opened, landed: Values) -> Values:
     """Make the views where Spark reads: lines of the files, or rows with the canonical columns.
 
     Either is cached, because `_row` numbers them within one read.
@@ -138,7 +139,7 @@ def _views(warehouse: Warehouse, opened: Values, landed: Values) -> Values:
     return {**landed, "arrived": arrived, "columns": columns, "is_rows": is_rows}
 
 
-def _workers_take(warehouse: Warehouse, opened: Values, body: str) -> bool:
+def _workers_take(warehouse: Warehouse, opened: Opened, body: str) -> bool:
     """Say whether the engine in the workers tries a batch; else why not is told."""
     if not tries_workers(warehouse, opened, body, "enriched.covers.why_not_enriched"):
         return False
@@ -148,7 +149,7 @@ def _workers_take(warehouse: Warehouse, opened: Values, body: str) -> bool:
     return True
 
 
-def stage_enriched(warehouse: Warehouse, opened: Values, source: Values, part: Any) -> Values:
+def stage_enriched(warehouse: Warehouse, opened: Opened, source: Values, part: Any) -> Values:
     """Return what a batch's events are told apart by, and which lines cannot be used.
 
     Args:
@@ -185,7 +186,7 @@ def stage_enriched(warehouse: Warehouse, opened: Values, source: Values, part: A
     return {**staged, "source": source, "cfg": cfg, "events": events, "keys": keys}
 
 
-def _stage_in_workers(warehouse: Warehouse, opened: Values, source: Values) -> Values | None:
+def _stage_in_workers(warehouse: Warehouse, opened: Opened, source: Values) -> Values | None:
     """Have a batch read, judged, compared with the manifest and written in the workers.
 
     No commit names it yet. The tables that it is written to are made first. None where the workers
@@ -206,7 +207,7 @@ def _stage_in_workers(warehouse: Warehouse, opened: Values, source: Values) -> V
     return {**staged, **more}
 
 
-def _batch_to_load(opened: Values, commit_id: int, figures: Values) -> Values:
+def _batch_to_load(opened: Opened, commit_id: int, figures: Values) -> Values:
     """Return what is recorded of a batch and what it is loaded with, from its figures."""
     cfg, state = opened["cfg"], opened["state"]
     recorded = {
@@ -235,7 +236,7 @@ def _batch_to_load(opened: Values, commit_id: int, figures: Values) -> Values:
     return {"plan": {"recorded": recorded}, "load": load, "figures": figures, "rejects": rejects}
 
 
-def derive_enriched(warehouse: Warehouse, opened: Values, staged: Values, commit: Values) -> Values:
+def derive_enriched(warehouse: Warehouse, opened: Opened, staged: Values, commit: Commit) -> Values:
     """Return which events of a batch are stored.
 
     Claims are made in the manifest first, checked and set in one statement, so the commit is in
@@ -304,7 +305,7 @@ def _counts(warehouse: Warehouse, figures: Values, rows: Iterable[Sequence[Any]]
 
 
 def _beside(
-    warehouse: Warehouse, relations: Values, staged: Values, figures: Values, decided: Any
+    warehouse: Warehouse, relations: Relations, staged: Values, figures: Values, decided: Any
 ) -> list[str]:
     """Return what writes lines that cannot be used, and entities.
 
@@ -329,7 +330,7 @@ def _beside(
     return statements
 
 
-def append_enriched(warehouse: Warehouse, opened: Values, plan: Values, derived: Values) -> None:
+def append_enriched(warehouse: Warehouse, opened: Opened, plan: Values, derived: Values) -> None:
     """Store atomic events, which are the log of this family.
 
     Raises:
@@ -345,7 +346,7 @@ def append_enriched(warehouse: Warehouse, opened: Values, plan: Values, derived:
 
 
 def fences_of_enriched(
-    warehouse: Warehouse, file_format: str, relations: Values, commit_id: int
+    warehouse: Warehouse, file_format: str, relations: Relations, commit_id: int
 ) -> list[str]:
     """Return what shuts a run out.
 
@@ -362,19 +363,19 @@ def fences_of_enriched(
     return statements
 
 
-def has_landed(warehouse: Warehouse, opened: Values, commit: Values, numbers: Values) -> bool:
+def has_landed(warehouse: Warehouse, opened: Opened, commit: Commit, numbers: Values) -> bool:
     """Say whether the events of a batch are stored; a rollback is done once it is recorded."""
     current = opened["relations"]["current"]
     return commit["kind"] == "rollback" or _has_batch(warehouse, current, commit["commit_id"])
 
 
-def finish_enriched(warehouse: Warehouse, opened: Values, state: Values, commit: Values) -> None:
+def finish_enriched(warehouse: Warehouse, opened: Opened, state: State, commit: Commit) -> None:
     """Do what is left to do of a batch whose events are stored, or of a rollback."""
     if commit["kind"] == "rollback":
         take_back_batches(warehouse, opened, commit)
 
 
-def discard_enriched(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+def discard_enriched(warehouse: Warehouse, opened: Opened, commit: Commit) -> None:
     """Take away what a batch wrote beside the events before it failed."""
     commit_id = commit["commit_id"]
     for name in _WRITTEN:
@@ -389,7 +390,7 @@ def _has_batch(warehouse: Warehouse, relation: Any, commit_id: int) -> bool:
     )
 
 
-def take_back_batches(warehouse: Warehouse, opened: Values, record: Values) -> None:
+def take_back_batches(warehouse: Warehouse, opened: Opened, record: Commit) -> None:
     """Do a rollback that is recorded.
 
     Doing it twice changes nothing, so one that died is finished this way.
@@ -413,7 +414,7 @@ def take_back_batches(warehouse: Warehouse, opened: Values, record: Values) -> N
     record_undone(warehouse, cfg, commits, record, ids, [])
 
 
-def _take_back_populated(warehouse: Warehouse, opened: Values, ids: list[int]) -> None:
+def _take_back_populated(warehouse: Warehouse, opened: Opened, ids: list[int]) -> None:
     """Take back claims that populate_manifest made for events of batches which are taken back.
 
     Unless a batch that stays has them too: they are of no batch, and what their files bring again

@@ -16,6 +16,8 @@ from tidemark.pipeline.tables import (
     tell_layout,
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.opened import Commit, Found, Opened, RelationName, Relations, Run, State
+from tidemark.shapes.settings import Settings
 
 _BY_SCHEMA = {"partition_by": ["vendor", "name", "model"]}
 """How the table of entities lies."""
@@ -33,12 +35,12 @@ _STATISTICS = (
 """The columns that people filter by, of 132, and that by which runs find each other."""
 
 
-def run_of_enriched(warehouse: Warehouse, opened: Values, state: Values) -> Values:
+def run_of_enriched(warehouse: Warehouse, opened: Found, state: State) -> Run:
     """Return what a run does: a full refresh that died is begun anew by whichever comes next.
 
     Its tables are set aside, or some of them.
     """
-    run: Values = opened["run"]
+    run: Run = opened["run"]
     if not state["left_refresh"] or run["full_refresh"]:
         return run
     if not run["empty"]:
@@ -49,7 +51,7 @@ def run_of_enriched(warehouse: Warehouse, opened: Values, state: Values) -> Valu
     return {**run, "full_refresh": True}
 
 
-def enriched_state(warehouse: Warehouse, opened: Values, state: Values) -> Values:
+def enriched_state(warehouse: Warehouse, opened: Found, state: State) -> State:
     """Return the state of atomic events.
 
     What lies where their tables belong is checked, what is missing beside them made anew.
@@ -87,7 +89,7 @@ def enriched_state(warehouse: Warehouse, opened: Values, state: Values) -> Value
     return state
 
 
-def _check_drift(cfg: Values, state: Values, manifest: str) -> None:
+def _check_drift(cfg: Settings, state: State, manifest: str) -> None:
     """Stop at what would make new events incomparable with those that are there."""
     recorded, entity = state["recorded"], cfg["entity"]
     was, now = (sorted(one["fingerprint_ignore"], key=str.lower) for one in (recorded, cfg))
@@ -108,7 +110,7 @@ def _check_drift(cfg: Values, state: Values, manifest: str) -> None:
         )
 
 
-def _make_missing(warehouse: Warehouse, cfg: Values, relations: Values) -> None:
+def _make_missing(warehouse: Warehouse, cfg: Settings, relations: Relations) -> None:
     """Make anew what beside atomic events was dropped by hand: entities from the events.
 
     What was rejected is gone, and without the register of files all of them would be taken again.
@@ -120,9 +122,10 @@ def _make_missing(warehouse: Warehouse, cfg: Values, relations: Values) -> None:
             f"{entity}: {relations['landed']}, which knows the files that were read, is gone. "
             "Restore the table, or read all that has landed again with --full-refresh"
         )
-    for name, columns in (("landed", "landed_columns"), ("rejects", "rejected_line_columns")):
+    for name in ("landed", "rejects"):
         if name in present:
             continue
+        columns = "landed_columns" if name == "landed" else "rejected_line_columns"
         relation = relations[name]
         macro("clear_debris", [relation])
         warehouse.run_all(
@@ -136,7 +139,7 @@ def _make_missing(warehouse: Warehouse, cfg: Values, relations: Values) -> None:
         warehouse.tell(f"{entity}: {relation} was gone and is made anew from the events")
 
 
-def prepare_enriched(warehouse: Warehouse, opened: Values, staged: Values | None = None) -> None:
+def prepare_enriched(warehouse: Warehouse, opened: Opened, staged: Values | None = None) -> None:
     """Make the tables where they are missing; a full refresh first sets the old ones aside.
 
     It is in flight before that, by which the next run knows that it has died: see
@@ -147,7 +150,8 @@ def prepare_enriched(warehouse: Warehouse, opened: Values, staged: Values | None
         opened: What open_load() returned.
         staged: What was staged; `is_prepared` where that has made them.
     """
-    cfg, run, state, relations = (opened[name] for name in ("cfg", "run", "state", "relations"))
+    cfg, run, state = opened["cfg"], opened["run"], opened["state"]
+    relations = opened["relations"]
     if state["replaces"] and staged:
         _set_aside(warehouse, opened, staged)
     if staged and not state["first"]:
@@ -162,17 +166,19 @@ def prepare_enriched(warehouse: Warehouse, opened: Values, staged: Values | None
         keep_claims_of_others(warehouse, opened)
 
 
-def _made_by(warehouse: Warehouse, cfg: Values, relations: Values, is_fresh: bool) -> list[str]:
+def _made_by(
+    warehouse: Warehouse, cfg: Settings, relations: Relations, is_fresh: bool
+) -> list[str]:
     """Return the statements that make the tables, that of the events last."""
     macro, statements = warehouse.macro, []
     if cfg["manifest"] and cfg["looks_across"]:
         schema = relations["manifest"].include(identifier=False)
         statements.append(f"create schema if not exists {schema}")
-    tables: list[tuple[str, str, Values]] = [
+    tables: list[tuple[RelationName, str, Values]] = [
         ("rejects", "rejected_line_columns", {}),
         ("landed", "landed_columns", {}),
         ("entities", "entity_columns", _BY_SCHEMA),
-        *([("manifest", "manifest_columns", {})] if cfg["looks_across"] else []),
+        *((("manifest", "manifest_columns", {}),) if cfg["looks_across"] else ()),
         ("current", "atomic_columns", {**_options_of_events(cfg), "is_fresh": is_fresh}),
     ]
     for name, columns, options in tables:
@@ -182,7 +188,7 @@ def _made_by(warehouse: Warehouse, cfg: Values, relations: Values, is_fresh: boo
     return statements
 
 
-def _options_of_events(cfg: Values) -> Values:
+def _options_of_events(cfg: Settings) -> Values:
     """Return what atomic events are made with."""
     properties = {"delta.dataSkippingStatsColumns": ",".join(_STATISTICS)}
     if cfg["file_format"] == "iceberg":
@@ -198,7 +204,7 @@ def _options_of_events(cfg: Values) -> Values:
     }
 
 
-def _set_aside(warehouse: Warehouse, opened: Values, staged: Values) -> None:
+def _set_aside(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
     """Give the tables other names, under the number of the last commit; the events are last."""
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
     commit = new_commit(warehouse, opened, staged["load"], staged["plan"]["recorded"])
@@ -217,7 +223,7 @@ def _set_aside(warehouse: Warehouse, opened: Values, staged: Values) -> None:
             warehouse.run_all(macro("rename_table_sql", relation, old, is_apart))
 
 
-def _check_replaced(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+def _check_replaced(warehouse: Warehouse, opened: Opened, commit: Commit) -> None:
     """Stop if another run has loaded a batch since this one began, or is about to.
 
     That batch would be read again, though tables of entities have it by then; see
@@ -234,7 +240,7 @@ def _check_replaced(warehouse: Warehouse, opened: Values, commit: Values) -> Non
         check_is_alone(warehouse, opened, commit)
 
 
-def keep_claims_of_others(warehouse: Warehouse, opened: Values) -> None:
+def keep_claims_of_others(warehouse: Warehouse, opened: Opened) -> None:
     """Keep what populate_manifest claimed of other tables in a manifest that was set aside.
 
     Those are not read anew, and copies of their events are copies still.
@@ -247,7 +253,7 @@ def keep_claims_of_others(warehouse: Warehouse, opened: Values) -> None:
         warehouse.run(macro("insert_sql", manifest, macro("manifest_columns"), sql))
 
 
-def take_back_claims(warehouse: Warehouse, opened: Values) -> None:
+def take_back_claims(warehouse: Warehouse, opened: Opened) -> None:
     """Take back what all batches of a model have claimed in a manifest that others share with it.
 
     It is not set aside with its tables: read anew, its events would be copies of themselves. Not
@@ -267,7 +273,7 @@ def take_back_claims(warehouse: Warehouse, opened: Values) -> None:
     warehouse.run(macro("delete_rows_sql", manifest, claims, ["_commit_id"]))
 
 
-def _populations_of_others(warehouse: Warehouse, opened: Values) -> list[int]:
+def _populations_of_others(warehouse: Warehouse, opened: Opened) -> list[int]:
     """Return the commits of populate_manifest that claimed the events of other tables."""
     relation, states = opened["cfg"]["relation"], opened["commits"]["states"]
     current = opened["relations"]["current"]

@@ -19,9 +19,11 @@ from tidemark.rules.statements import (
     judge_statement,
 )
 from tidemark.rules.table_names import check_one_table, named_tables, table_drift
+from tidemark.shapes.opened import Opened, RecordedSource
+from tidemark.shapes.settings import Settings
 
 
-def look_into(warehouse: Warehouse, opened: Values, landing: Values) -> Values:
+def look_into(warehouse: Warehouse, opened: Opened, landing: Values) -> Values:
     """Return what a batch holds: schemas, names of columns, DDL events that were not applied yet.
 
     Args:
@@ -83,14 +85,14 @@ def look_into(warehouse: Warehouse, opened: Values, landing: Values) -> Values:
     return {**batch, **shapes_of(figures)}
 
 
-def source_of(opened: Values) -> Values:
+def source_of(opened: Opened) -> RecordedSource:
     """Return what is recorded of the source that the log in force was made from."""
     state = opened["state"]
     is_known = state["recorded"] and not state["first"]
     return (state["recorded"].get("source") if is_known else None) or {}
 
 
-def tables_of(opened: Values) -> list[str]:
+def tables_of(opened: Opened) -> list[str]:
     """Return the names of the table whose events an entity takes.
 
     Raises:
@@ -102,7 +104,7 @@ def tables_of(opened: Values) -> list[str]:
     return source.get("followed") or taken or ([cfg["table"]] if cfg["table"] else [])
 
 
-def identified_by(warehouse: Warehouse, opened: Values, columns: Any) -> list[str]:
+def identified_by(warehouse: Warehouse, opened: Opened, columns: Any) -> list[str]:
     """Return the columns that an event is known by even where they are NULL."""
     state = opened["state"]
     recorded = None if state["first"] else state["recorded"]
@@ -110,7 +112,7 @@ def identified_by(warehouse: Warehouse, opened: Values, columns: Any) -> list[st
     return identifying_names(opened["cfg"], columns, recorded, meta)
 
 
-def reorders_ties(warehouse: Warehouse, opened: Values) -> bool:
+def reorders_ties(warehouse: Warehouse, opened: Opened) -> bool:
     """Say whether the log is to be put in another order.
 
     It was made with an `on_tie` that orders otherwise, and has ties. Every log that does not tell
@@ -126,7 +128,7 @@ def reorders_ties(warehouse: Warehouse, opened: Values) -> bool:
     return len(warehouse.run(warehouse.macro("any_tie_sql", cfg, plan, opened["relations"]))) > 0
 
 
-def _make_events_view(warehouse: Warehouse, cfg: Values, landing: Values, batch: Values) -> None:
+def _make_events_view(warehouse: Warehouse, cfg: Settings, landing: Values, batch: Values) -> None:
     macro, arrived = warehouse.macro, landing["arrived"]
     if cfg["format"] == "debezium":
         line_num = landing["line_num"]
@@ -136,7 +138,7 @@ def _make_events_view(warehouse: Warehouse, cfg: Values, landing: Values, batch:
     make_view(warehouse, landing["events"], sql)
 
 
-def forget_what_fails(warehouse: Warehouse, opened: Values, landing: Values, batch: Values) -> None:
+def forget_what_fails(warehouse: Warehouse, opened: Opened, landing: Values, batch: Values) -> None:
     """Have a batch tell nothing that comes behind a statement whose policy is `fail`.
 
     It ends the run. Where there are no rows before it, tables that are to be made yet go by what
@@ -154,7 +156,7 @@ def forget_what_fails(warehouse: Warehouse, opened: Values, landing: Values, bat
 
 
 def statements_of(
-    warehouse: Warehouse, opened: Values, landing: Values, batch: Values
+    warehouse: Warehouse, opened: Opened, landing: Values, batch: Values
 ) -> list[Values]:
     """Return the DDL events that concern the table and were not applied yet, in landing order.
 
@@ -216,7 +218,7 @@ def statements_of(
     return statements
 
 
-def cut_at_truncate(warehouse: Warehouse, opened: Values, landing: Values, batch: Values) -> None:
+def cut_at_truncate(warehouse: Warehouse, opened: Opened, landing: Values, batch: Values) -> None:
     """Cut a batch at its first truncate that is not known, by `ddl.truncate_table: fail`.
 
     It ends the run there, as a statement of another kind does. What is an event of a row otherwise
@@ -230,7 +232,7 @@ def cut_at_truncate(warehouse: Warehouse, opened: Values, landing: Values, batch
     # a column that is new behind it is not judged before it
     added = cfg["ddl"]["add_column"]
     ddl = {**cfg["ddl"], "add_column": "apply" if added == "fail" else added}
-    looking = {**opened, "cfg": {**cfg, "ddl": ddl}}
+    looking: Opened = {**opened, "cfg": {**cfg, "ddl": ddl}}
     plan = plan_stretch(warehouse, looking, landing, batch_at(batch, stretch), stretch)
     found = warehouse.rows(macro("truncates_sql", cfg, plan, landing["events"]))
     known = []

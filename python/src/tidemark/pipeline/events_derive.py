@@ -17,6 +17,8 @@ from tidemark.pipeline.tables import write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers
 from tidemark.rules.batches import columns_out_of_sight
+from tidemark.shapes.opened import Opened
+from tidemark.shapes.settings import Settings
 
 _LABELS = {
     "I": "rows_inserted",
@@ -26,7 +28,7 @@ _LABELS = {
 }
 
 
-def derive_events(warehouse: Warehouse, opened: Values, staged: Values, commit: Any) -> Values:
+def derive_events(warehouse: Warehouse, opened: Opened, staged: Values, commit: Any) -> Values:
     """Return the rows of the log that a stretch brings, and what goes beside them.
 
     Args:
@@ -82,7 +84,7 @@ def derive_events(warehouse: Warehouse, opened: Values, staged: Values, commit: 
 
 
 def _replayed_by_workers(
-    warehouse: Warehouse, opened: Values, staged: Values, load: Values
+    warehouse: Warehouse, opened: Opened, staged: Values, load: Values
 ) -> Values:
     """Return the files that the workers wrote of a batch, in the place of what _replay() does."""
     written = files_of_workers(warehouse, opened, staged, load)
@@ -91,7 +93,7 @@ def _replayed_by_workers(
     return {"rows": None, "slice": None, "uncommitted": written, "counts": counts}
 
 
-def _replay(warehouse: Warehouse, opened: Values, plan: Values, load: Values) -> Values:
+def _replay(warehouse: Warehouse, opened: Opened, plan: Values, load: Values) -> Values:
     """Derive what a stretch adds to the log.
 
     That is straight into files of the log that no commit names yet, or, where the log is corrected
@@ -132,7 +134,7 @@ def _counts_of_slice(warehouse: Warehouse, slice_: Any) -> dict[str, int]:
     return counts
 
 
-def _replayed_sql(warehouse: Warehouse, opened: Values, plan: Values, load: Values) -> str:
+def _replayed_sql(warehouse: Warehouse, opened: Opened, plan: Values, load: Values) -> str:
     """Return the rows that replaying a stretch gives, over views of what stood before."""
     cfg, staged, now, macro = opened["cfg"], load["staged"], load["now"], warehouse.macro
     existing, table_events = (
@@ -158,7 +160,7 @@ def _replayed_sql(warehouse: Warehouse, opened: Values, plan: Values, load: Valu
 
 
 def warn_of_columns_without_key(
-    warehouse: Warehouse, cfg: Values, plan: Values, statements: list[Values]
+    warehouse: Warehouse, cfg: Settings, plan: Values, statements: list[Values]
 ) -> None:
     """Tell what rows of a table without key are not found by any more."""
     names = columns_out_of_sight(cfg, plan, statements)
@@ -172,7 +174,7 @@ def warn_of_columns_without_key(
 
 
 def _beside(
-    warehouse: Warehouse, opened: Values, plan: Values, load: Values, figures: Values, rows: Values
+    warehouse: Warehouse, opened: Opened, plan: Values, load: Values, figures: Values, rows: Values
 ) -> list[str]:
     """Return what writes staging, rejects and sensitive values: they count once the log has it."""
     cfg, macro, staged = opened["cfg"], warehouse.macro, load["staged"]

@@ -9,10 +9,11 @@ from tidemark.errors import DataError
 from tidemark.pipeline.events_plan import ANEW
 from tidemark.pipeline.slices import make_slice
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.settings import Settings
 
 
 def moved_values(
-    warehouse: Warehouse, cfg: Values, plan: Values, sources: Values, load: Values
+    warehouse: Warehouse, cfg: Settings, plan: Values, sources: Values, load: Values
 ) -> Any:
     """Return the values that rows had under their old key, for moves that left columns out.
 
@@ -56,7 +57,7 @@ def moved_values(
     raise _unsettled(cfg)
 
 
-def linked_keys(warehouse: Warehouse, cfg: Values, log: Any, staged: Any, commit_id: int) -> Any:
+def linked_keys(warehouse: Warehouse, cfg: Settings, log: Any, staged: Any, commit_id: int) -> Any:
     """Return the keys that late events can change through moves that did not bring every column.
 
     They are those that a row went to from a touched key, or came from, step by step. Each step
@@ -111,7 +112,7 @@ def _steps(moves: int) -> Iterator[int]:
     return iter(range(1, moves + 2))
 
 
-def _unsettled(cfg: Values) -> DataError:
+def _unsettled(cfg: Settings) -> DataError:
     """It is an error of ours, or the log changes meanwhile."""
     return DataError(
         f"{cfg['entity']}: what rows had under their old keys cannot be settled, though every "

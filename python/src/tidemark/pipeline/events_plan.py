@@ -22,6 +22,7 @@ from tidemark.rules.event_plan import (
 )
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.types import struct_fields
+from tidemark.shapes.opened import Opened, Recorded, Run
 
 ANEW = "from the events that are still there with --full-refresh (the old one is kept)"
 """How a log begins anew."""
@@ -36,7 +37,7 @@ _SIGNED = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")
 
 
 def plan_stretch(
-    warehouse: Warehouse, opened: Values, landing: Values, batch: Values, stretch: Values
+    warehouse: Warehouse, opened: Opened, landing: Values, batch: Values, stretch: Values
 ) -> Values:
     """Return what becomes of each column, once the tables have followed the DDL event of a stretch.
 
@@ -125,7 +126,7 @@ def _inferred_types(
 
 
 def _check_unsigned(
-    warehouse: Warehouse, opened: Values, plan: Values, recorded: Values | None
+    warehouse: Warehouse, opened: Opened, plan: Values, recorded: Recorded | None
 ) -> list[str]:
     """Refuse what is stored with negative numbers and never has any at the source.
 
@@ -149,7 +150,7 @@ def _check_unsigned(
 
 
 def _check_no_negatives(
-    warehouse: Warehouse, opened: Values, recorded: Values, column: Values
+    warehouse: Warehouse, opened: Opened, recorded: Recorded, column: Values
 ) -> None:
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
     name = column["name"]
@@ -174,7 +175,7 @@ def _check_no_negatives(
 
 
 def plan_event_load(
-    warehouse: Warehouse, opened: Values, plan: Values, batch: Values, stretch: Values
+    warehouse: Warehouse, opened: Opened, plan: Values, batch: Values, stretch: Values
 ) -> Values:
     """Return what the commit of a stretch is made with.
 
@@ -212,18 +213,18 @@ def plan_event_load(
     }
 
 
-def date_of_events(run: Values) -> str:
+def date_of_events(run: Run) -> str:
     """Return the business date that events are loaded under: today's (UTC) unless one is given."""
     date: str = run["business_date"] or dt.datetime.now(dt.UTC).strftime("%Y-%m-%d")
     return date
 
 
-def is_trial(run: Values) -> bool:
+def is_trial(run: Run) -> bool:
     """Say whether a dry run is an attempt before tables are altered, and no plan."""
     return bool(run.get("dry_run") and not run["plan"])
 
 
-def _has_columns_back(warehouse: Warehouse, opened: Values, plan: Values) -> bool:
+def _has_columns_back(warehouse: Warehouse, opened: Opened, plan: Values) -> bool:
     """Say whether a column is new by what is recorded and has values in the log.
 
     Earlier versions recorded none that `columns` left out, and current may have lost them.
@@ -239,7 +240,7 @@ def _has_columns_back(warehouse: Warehouse, opened: Values, plan: Values) -> boo
 
 
 def statements_within(
-    warehouse: Warehouse, opened: Values, plan: Values, batch: Values, stretch: Values
+    warehouse: Warehouse, opened: Opened, plan: Values, batch: Values, stretch: Values
 ) -> list[Values]:
     """Return the statements that are logged with a stretch, with fills of what they added."""
     within: list[Values] = []
@@ -256,7 +257,7 @@ def statements_within(
 
 
 def with_values(
-    warehouse: Warehouse, opened: Values, plan: Values, fills: Iterable[Values]
+    warehouse: Warehouse, opened: Opened, plan: Values, fills: Iterable[Values]
 ) -> list[Values]:
     """Return fills of columns that are stored, with the value as SQL.
 

@@ -17,6 +17,8 @@ from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.batches import stretches_of
 from tidemark.rules.names import lowered, names_of
+from tidemark.shapes.opened import Opened
+from tidemark.shapes.settings import Settings
 
 _NO_LINES = (
     "select cast(null as string) as value, cast(null as string) as _file, "
@@ -24,7 +26,7 @@ _NO_LINES = (
 )
 
 
-def source_events(warehouse: Warehouse, opened: Values, body: str) -> Values:
+def source_events(warehouse: Warehouse, opened: Opened, body: str) -> Values:
     """Return what has landed, cut at the DDL events of the table.
 
     So every row is read with the columns that held when it was written.
@@ -69,7 +71,7 @@ def source_events(warehouse: Warehouse, opened: Values, body: str) -> Values:
     return {"parts": parts, "landing": landing, "batch": {**batch, "reorders": reorders}}
 
 
-def land_events(warehouse: Warehouse, opened: Values, body: str, files: list[Values]) -> Values:
+def land_events(warehouse: Warehouse, opened: Opened, body: str, files: list[Values]) -> Values:
     """Return where events come from: views over files, a table or the model's own SELECT.
 
     They are read once and cached.
@@ -119,7 +121,7 @@ def land_events(warehouse: Warehouse, opened: Values, body: str, files: list[Val
     }
 
 
-def _check_table(warehouse: Warehouse, cfg: Values, location: str) -> None:
+def _check_table(warehouse: Warehouse, cfg: Settings, location: str) -> None:
     if "." in location:
         return
     literal = warehouse.macro("string_literal", location)
@@ -130,7 +132,7 @@ def _check_table(warehouse: Warehouse, cfg: Values, location: str) -> None:
         )
 
 
-def _check_order(cfg: Values, names: list[str], in_files: bool, is_numbered: Any) -> None:
+def _check_order(cfg: Settings, names: list[str], in_files: bool, is_numbered: Any) -> None:
     """Stop where nothing orders events; lines of canonical ones may bring numbers of their own."""
     if cfg["sequence_by"] or "_sequence_num" in names or "_landing_num" in names:
         return

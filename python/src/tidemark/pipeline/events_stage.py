@@ -27,6 +27,8 @@ from tidemark.rules.batches import NO_FIGURES, batch_at
 from tidemark.rules.event_plan import sequence_plan
 from tidemark.rules.guard import most_rejects
 from tidemark.rules.names import names_of
+from tidemark.shapes.opened import Opened, Relations, State
+from tidemark.shapes.settings import Settings
 
 _ADVICE = (
     "Mend the events or the declared types (say with meta.tidemark.encodings how a column is "
@@ -36,7 +38,7 @@ _ADVICE = (
 
 
 def stage_events(
-    warehouse: Warehouse, opened: Values, source: Values, stretch: Values
+    warehouse: Warehouse, opened: Opened, source: Values, stretch: Values
 ) -> Values | None:
     """Stage a stretch, typed by what its columns are from its DDL event on.
 
@@ -59,8 +61,8 @@ def stage_events(
     plan = plan_stretch(warehouse, opened, landing, batch, stretch)
     if landing.get("decoded"):
         plan = _of_decoded(plan, landing)
-    begun = {"last_id": state["last_id"], "begun": state.get("begun")}
-    given = {**given, "state": {**given["state"], **begun}}
+    begun: State = {**given["state"], "last_id": state["last_id"], "begun": state.get("begun")}
+    given = {**given, "state": begun}
     tried = _tried_stretch(warehouse, given, plan, source, stretch)
     opened = _evolved(warehouse, opened, plan)
     now, known = _log_as_it_is(warehouse, opened, plan)
@@ -107,7 +109,7 @@ def _of_decoded(plan: Values, landing: Values) -> Values:
 
 def _rejects(
     warehouse: Warehouse,
-    cfg: Values,
+    cfg: Settings,
     plan: Values,
     load: Values,
     landing: Values,
@@ -140,7 +142,7 @@ def _rejects(
 
 
 def _tried_stretch(
-    warehouse: Warehouse, opened: Values, plan: Values, source: Values, stretch: Values
+    warehouse: Warehouse, opened: Opened, plan: Values, source: Values, stretch: Values
 ) -> int | None:
     """Stage a stretch whose rejects may stop it on what the tables will be, where they are altered.
 
@@ -160,10 +162,10 @@ def _tried_stretch(
     return number
 
 
-def _evolved(warehouse: Warehouse, opened: Values, plan: Values) -> Values:
+def _evolved(warehouse: Warehouse, opened: Opened, plan: Values) -> Opened:
     """Return the entity once its tables are as the plan of a stretch has them."""
     if opened["run"].get("dry_run"):
-        to_come: Values = opened_to_come(warehouse, opened, plan)
+        to_come: Opened = opened_to_come(warehouse, opened, plan)
         return to_come
     alters = alters_tables(warehouse, opened, plan)
     if alters:
@@ -174,7 +176,7 @@ def _evolved(warehouse: Warehouse, opened: Values, plan: Values) -> Values:
     return opened_evolved(opened) if alters else opened
 
 
-def _log_as_it_is(warehouse: Warehouse, opened: Values, plan: Values) -> tuple[Values, Values]:
+def _log_as_it_is(warehouse: Warehouse, opened: Opened, plan: Values) -> tuple[Relations, Values]:
     """Return the tables, the log as it is now, and where the events are that are known already."""
     relations, state, macro = opened["relations"], opened["state"], warehouse.macro
     if state["first"]:
@@ -186,7 +188,7 @@ def _log_as_it_is(warehouse: Warehouse, opened: Values, plan: Values) -> tuple[V
 
 def _with_sequence_type(
     warehouse: Warehouse,
-    opened: Values,
+    opened: Opened,
     plan: Values,
     landing: Values,
     stretch: Values,
@@ -213,14 +215,14 @@ def _with_sequence_type(
     return {**plan, "sequence_type": found, "recorded": told, "wider": sequence["wider"]}
 
 
-def _sequence_type(warehouse: Warehouse, cfg: Values) -> str:
+def _sequence_type(warehouse: Warehouse, cfg: Settings) -> str:
     view = warehouse.macro("run_view", cfg["target"], "staged")
     columns = warehouse.macro("describe_query", f"select _sequence_by from {view}")
     kind: str = columns[0]["type"]
     return kind
 
 
-def _opened_after_widening(warehouse: Warehouse, opened: Values, plan: Values) -> Values:
+def _opened_after_widening(warehouse: Warehouse, opened: Opened, plan: Values) -> Opened:
     """Return the entity once log and current hold what events are ordered by from now on."""
     relations, macro = opened["relations"], warehouse.macro
     if opened["run"].get("dry_run"):
@@ -233,13 +235,14 @@ def _opened_after_widening(warehouse: Warehouse, opened: Values, plan: Values) -
         was = next(one["type"] for one in columns if one["name"].lower() == "_sequence_by")
         wider = {"name": "_sequence_by", "type": plan["sequence_type"], "from": was}
         widen_columns(warehouse, relations[name], [wider])
-    make_history_view(warehouse, {"file_format": macro("lake_format")}, plan, relations)
+    cfg: Settings = {**opened["cfg"], "file_format": macro("lake_format")}
+    make_history_view(warehouse, cfg, plan, relations)
     return {**opened, "state": {**opened["state"], "log_version": None}}
 
 
 def _make_staged_view(
     warehouse: Warehouse,
-    cfg: Values,
+    cfg: Settings,
     plan: Values,
     landing: Values,
     stretch: Values,
@@ -259,7 +262,7 @@ def _make_staged_view(
 
 
 def _check_event_expressions(
-    warehouse: Warehouse, cfg: Values, plan: Values, landing: Values, stretch: Values
+    warehouse: Warehouse, cfg: Settings, plan: Values, landing: Values, stretch: Values
 ) -> None:
     """Say of a statement that Spark refuses which setting is to blame, if one is."""
     macro, errors = warehouse.macro, []
@@ -276,7 +279,7 @@ def _check_event_expressions(
 
 def _staged_rows(
     warehouse: Warehouse,
-    opened: Values,
+    opened: Opened,
     plan: Values,
     landing: Values,
     stretch: Values,
@@ -308,7 +311,7 @@ def _staged_rows(
     return rows, seen
 
 
-def _knows_rejects(warehouse: Warehouse, opened: Values, plan: Values, landing: Values) -> bool:
+def _knows_rejects(warehouse: Warehouse, opened: Opened, plan: Values, landing: Values) -> bool:
     """Say whether a reject that comes again can be told from a new one.
 
     By its text it is, which is not kept of sensitive values, where that is no accident: a table or
@@ -322,7 +325,7 @@ def _knows_rejects(warehouse: Warehouse, opened: Values, plan: Values, landing: 
 
 
 def _with_what_arrived(
-    warehouse: Warehouse, opened: Values, planned: Values, now: Values, staged: Any, seen: Values
+    warehouse: Warehouse, opened: Opened, planned: Values, now: Relations, staged: Any, seen: Values
 ) -> Values:
     """Return what deriving the log needs to know, and where it looks for what stood before."""
     cfg, state, macro = opened["cfg"], opened["state"], warehouse.macro
@@ -383,7 +386,7 @@ def _with_what_moved(plan: Values, load: Values) -> Values:
 
 
 def _may_close_snapshot(
-    warehouse: Warehouse, opened: Values, seen: Values, was_open: int | None
+    warehouse: Warehouse, opened: Opened, seen: Values, was_open: int | None
 ) -> bool:
     """Say whether a snapshot ends that is not the log's first: what it has not read is closed."""
     cfg = opened["cfg"]
@@ -404,7 +407,7 @@ def _may_close_snapshot(
 
 
 def _opened_snapshot(
-    opened: Values, planned: Values, seen: Values, was_open: int | None, is_overtaken: bool
+    opened: Opened, planned: Values, seen: Values, was_open: int | None, is_overtaken: bool
 ) -> int | None:
     """Return the commit since which the log has rows of a snapshot that later events end.
 
@@ -418,7 +421,7 @@ def _opened_snapshot(
     return planned["commit_id"] if seen["leaves_open"] and is_later else None
 
 
-def _comes_late(warehouse: Warehouse, log: Any, staged: Any, state: Values, seen: Values) -> bool:
+def _comes_late(warehouse: Warehouse, log: Any, staged: Any, state: State, seen: Values) -> bool:
     """Say whether some event belongs before one that was applied.
 
     Or it goes on with a transaction whose moves were, or brings a row that an earlier run has seen
@@ -444,7 +447,9 @@ def _comes_late(warehouse: Warehouse, log: Any, staged: Any, state: Values, seen
     return False
 
 
-def _reads_or_owes(warehouse: Warehouse, cfg: Values, log: Any, staged: Any, seen: Values) -> bool:
+def _reads_or_owes(
+    warehouse: Warehouse, cfg: Settings, log: Any, staged: Any, seen: Values
+) -> bool:
     """Say whether rows without key are to be counted together with those of earlier runs."""
     if warehouse.macro("counts_below_zero", cfg) and _owes_copies(warehouse, log, staged):
         return True
@@ -467,7 +472,7 @@ def _owes_copies(warehouse: Warehouse, log: Any, staged: Any) -> bool:
     )
 
 
-def _reads_on(warehouse: Warehouse, cfg: Values, log: Any, staged: Any) -> bool:
+def _reads_on(warehouse: Warehouse, cfg: Settings, log: Any, staged: Any) -> bool:
     """Say whether the batch has rows equal to some that the same snapshot has read before.
 
     Only together they tell how many there are. Those of Debezium are numbered as they come.
@@ -484,7 +489,7 @@ def _reads_on(warehouse: Warehouse, cfg: Values, log: Any, staged: Any) -> bool:
 
 
 def _figures_of_staged(
-    warehouse: Warehouse, cfg: Values, plan: Values, load: Values, seen: Values
+    warehouse: Warehouse, cfg: Settings, plan: Values, load: Values, seen: Values
 ) -> Values:
     macro, tied = warehouse.macro, 0
     if plan["keyed"] and macro("can_tie", cfg):

@@ -10,11 +10,12 @@ from tidemark.pipeline.events_plan import date_of_events
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.batches import take_up_columns
 from tidemark.rules.statements import failed_policy
+from tidemark.shapes.opened import Opened
 
 
 def opened_after_statement(
-    warehouse: Warehouse, opened: Values, batch: Values, stretch: Values
-) -> Values:
+    warehouse: Warehouse, opened: Opened, batch: Values, stretch: Values
+) -> Opened:
     """Bring the DDL event that begins a stretch to the tables.
 
     Args:
@@ -45,7 +46,7 @@ def opened_after_statement(
     return opened
 
 
-def begin_statement(warehouse: Warehouse, opened: Values, statement: Values) -> Values:
+def begin_statement(warehouse: Warehouse, opened: Opened, statement: Values) -> Opened:
     """Record the commit of a stretch, in flight, before a table is altered.
 
     It has the names that columns will have: by that a run which finds it there takes back what this

@@ -14,10 +14,11 @@ from tidemark.rules.batches import ALL_OF_IT, NO_FIGURES, columns_of_schema
 from tidemark.rules.event_plan import told_names
 from tidemark.rules.names import names_of, unique
 from tidemark.rules.table_names import named_tables
+from tidemark.shapes.opened import Opened
 
 
 def events_of_workers(
-    warehouse: Warehouse, opened: Values, body: str, files: list[Values]
+    warehouse: Warehouse, opened: Opened, body: str, files: list[Values]
 ) -> Values | None:
     """Have the workers take what has landed, all in one part.
 
@@ -52,7 +53,7 @@ def events_of_workers(
     return None
 
 
-def _landed_batch(warehouse: Warehouse, opened: Values, files: list[Values]) -> Values | str:
+def _landed_batch(warehouse: Warehouse, opened: Opened, files: list[Values]) -> Values | str:
     """Return {landed, sifted, batch}: the files, what was opened of them, what their events bring.
 
     A text: why Spark has to look.
@@ -73,7 +74,7 @@ def _landed_batch(warehouse: Warehouse, opened: Values, files: list[Values]) -> 
 
 
 def _read_by_workers(
-    warehouse: Warehouse, opened: Values, files: list[Values], found: Values, view: str
+    warehouse: Warehouse, opened: Opened, files: list[Values], found: Values, view: str
 ) -> Values | str:
     """Return {parts, landing, batch} of events that the workers read; a text: why Spark has to."""
     cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
@@ -121,7 +122,7 @@ def _read_by_workers(
 
 
 def _stage_in_workers(
-    warehouse: Warehouse, opened: Values, files: list[Values], found: Values
+    warehouse: Warehouse, opened: Opened, files: list[Values], found: Values
 ) -> Values | str:
     """Return what the workers staged; a text: why it takes more than one task."""
     cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
@@ -176,7 +177,7 @@ def _stage_in_workers(
     }
 
 
-def _batch_to_come(warehouse: Warehouse, opened: Values, sifted: Any) -> Values | str:
+def _batch_to_come(warehouse: Warehouse, opened: Opened, sifted: Any) -> Values | str:
     """Return a batch of events that bring the columns that their schema tells.
 
     Without one they bring those that are declared: the workers see whether they do. A text: why
@@ -223,7 +224,7 @@ def _batch_to_come(warehouse: Warehouse, opened: Values, sifted: Any) -> Values 
     }
 
 
-def _told_names(opened: Values, plan: Values, batch: Values, figures: Values) -> list[str] | None:
+def _told_names(opened: Opened, plan: Values, batch: Values, figures: Values) -> list[str] | None:
     """Return told_names() of a batch that went by the workers.
 
     Without a schema its images tell, which have all columns of the plan or the key alone.
@@ -237,7 +238,7 @@ def _told_names(opened: Values, plan: Values, batch: Values, figures: Values) ->
     return told_names({**batch, "names": names}, None if state["first"] else state["recorded"])
 
 
-def _alters_tables(warehouse: Warehouse, opened: Values, plan: Values) -> bool:
+def _alters_tables(warehouse: Warehouse, opened: Opened, plan: Values) -> bool:
     """Say whether tables are to have other columns, or current is to be written anew, before."""
     cfg, recorded = opened["cfg"], opened["state"]["recorded"]
     if opened["state"]["first"]:

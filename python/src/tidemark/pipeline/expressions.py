@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from tidemark.model.problems import raise_problems
 from tidemark.model.suggestions import did_you_mean
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
+from tidemark.shapes.settings import Settings
 
 
-def check_expressions(warehouse: Warehouse, cfg: Values) -> None:
+def check_expressions(warehouse: Warehouse, cfg: Settings) -> None:
     """Refuse SQL of the YAML that Spark cannot parse.
 
     Of the statement that it is put into Spark would tell a line.
@@ -35,13 +36,13 @@ def check_expressions(warehouse: Warehouse, cfg: Values) -> None:
     raise_problems(cfg["entity"], errors)
 
 
-def event_expressions(cfg: Values) -> list[tuple[str, str]]:
+def event_expressions(cfg: Settings) -> list[tuple[str, str]]:
     """Return the settings of change events that are expressions of their columns, with the text."""
-    predicates = ("apply_as_deletes", "apply_as_truncates")
-    return [
-        *(("sequence_by", expression) for expression in cfg.get("sequence_by", [])),
-        *((name, cfg[name]) for name in predicates if cfg.get(name)),
-    ]
+    given = [("sequence_by", expression) for expression in cfg.get("sequence_by", [])]
+    for name in ("apply_as_deletes", "apply_as_truncates"):
+        if cfg.get(name):
+            given.append((name, cfg[name]))
+    return given
 
 
 def meaning_problem(

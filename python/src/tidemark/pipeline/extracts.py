@@ -28,6 +28,8 @@ from tidemark.pipeline.tables import alters_tables, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers
 from tidemark.rules.drift import config_drift, left_out_columns
+from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
+from tidemark.shapes.settings import Settings
 
 _OTHER_HASHES = (
     "with --full-refresh (the old one is kept), or, where only hash or what is compared (ignore, "
@@ -35,7 +37,7 @@ _OTHER_HASHES = (
 )
 
 
-def stage_extract(warehouse: Warehouse, opened: Values, source: Values, part: Any) -> Values:
+def stage_extract(warehouse: Warehouse, opened: Opened, source: Values, part: Any) -> Values:
     """Type, hash and compare the extract of a date with what stood before it.
 
     Nothing of a first load is written yet.
@@ -65,7 +67,7 @@ def stage_extract(warehouse: Warehouse, opened: Values, source: Values, part: An
     return _stage_compared(warehouse, opened, source, plan)
 
 
-def _stage_compared(warehouse: Warehouse, opened: Values, source: Values, plan: Values) -> Values:
+def _stage_compared(warehouse: Warehouse, opened: Opened, source: Values, plan: Values) -> Values:
     """Compare what the view `staged` has with what stood before the date.
 
     Of tables that the load is going to alter it sees what they will be; what it keeps of them as a
@@ -93,7 +95,7 @@ def _stage_compared(warehouse: Warehouse, opened: Values, source: Values, plan: 
     return {**staged, "alters": alters, "again": alters and not is_lasting}
 
 
-def _plan_extract(warehouse: Warehouse, opened: Values, source: Values) -> Values:
+def _plan_extract(warehouse: Warehouse, opened: Opened, source: Values) -> Values:
     """Return what becomes of each column.
 
     Raises:
@@ -122,7 +124,7 @@ def _plan_extract(warehouse: Warehouse, opened: Values, source: Values) -> Value
     return plan
 
 
-def columns_not_yet(warehouse: Warehouse, opened: Values, source: Values) -> list[str]:
+def columns_not_yet(warehouse: Warehouse, opened: Opened, source: Values) -> list[str]:
     """Return which columns, in lower case, the extract lacks because they came later.
 
     No load in force of its date, or of one before it, had them. So a date from before loads again
@@ -161,7 +163,7 @@ def columns_not_yet(warehouse: Warehouse, opened: Values, source: Values) -> lis
     return unseen + [name for name in yielded if name not in seen]
 
 
-def type_compared_values(warehouse: Warehouse, cfg: Values, plan: Values) -> None:
+def type_compared_values(warehouse: Warehouse, cfg: Settings, plan: Values) -> None:
     """Find out the types of what is compared in place of a column's value (`compare_as`).
 
     Raises:
@@ -189,7 +191,7 @@ def type_compared_values(warehouse: Warehouse, cfg: Values, plan: Values) -> Non
             column["compare_type"] = types[column["name"]]
 
 
-def _check_malformed(warehouse: Warehouse, cfg: Values, plan: Values, source: Values) -> None:
+def _check_malformed(warehouse: Warehouse, cfg: Settings, plan: Values, source: Values) -> None:
     """Stop at a body without `_malformed`: what could not be read would be NULL to it."""
     if "_malformed" not in source["file_names"] or "_malformed" in plan["supplied"]:
         return
@@ -205,7 +207,7 @@ def _check_malformed(warehouse: Warehouse, cfg: Values, plan: Values, source: Va
         )
 
 
-def _existing_view(warehouse: Warehouse, opened: Values, plan: Values, load: Values) -> str:
+def _existing_view(warehouse: Warehouse, opened: Opened, plan: Values, load: Values) -> str:
     """Make the view of what stood before the date."""
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
     existing: str = macro("run_view", cfg["target"], "existing")
@@ -219,7 +221,7 @@ def _existing_view(warehouse: Warehouse, opened: Values, plan: Values, load: Val
 
 
 def _stage_changes(
-    warehouse: Warehouse, opened: Values, plan: Values, load: Values
+    warehouse: Warehouse, opened: Opened, plan: Values, load: Values
 ) -> Values | None:
     """Compare, and write what changed straight into the log, where no commit names it yet.
 
@@ -254,7 +256,7 @@ def _stage_changes(
     }
 
 
-def _classify(warehouse: Warehouse, opened: Values, plan: Values, load: Values) -> Values:
+def _classify(warehouse: Warehouse, opened: Opened, plan: Values, load: Values) -> Values:
     """Compare what is staged with what stood before the date, and count.
 
     The extract is read once: what changed is kept as a table of the run, `load['classified']`.
@@ -291,7 +293,7 @@ def _classify(warehouse: Warehouse, opened: Values, plan: Values, load: Values) 
     }
 
 
-def _figures_of_classified(cfg: Values, rows: list[Values]) -> Values:
+def _figures_of_classified(cfg: Settings, rows: list[Values]) -> Values:
     """Return the figures of a load from counts by operation; R are rejects."""
     keys, reasons = dict.fromkeys("IUDN", 0), []
     existing = matched = read = rejected = duplicate = 0
@@ -330,7 +332,7 @@ def _figures_of_classified(cfg: Values, rows: list[Values]) -> Values:
     }
 
 
-def _mending(cfg: Values, plan: Values, reasons: list[str]) -> str:
+def _mending(cfg: Settings, plan: Values, reasons: list[str]) -> str:
     """Return how to mend rejects: where some are in another encoding, that can be declared."""
     if "_malformed" not in plan["supplied"] or "unreadable" not in reasons:
         return "Mend the extract"
@@ -341,7 +343,7 @@ def _mending(cfg: Values, plan: Values, reasons: list[str]) -> str:
 
 
 def _count_new_rejects(
-    warehouse: Warehouse, relations: Values, load: Values, figures: Values
+    warehouse: Warehouse, relations: Relations, load: Values, figures: Values
 ) -> int | None:
     """Count the new rejects of a date that was loaded before; None of another date."""
     before = load["this_commit_id"]
@@ -352,7 +354,7 @@ def _count_new_rejects(
     return int(warehouse.rows(sql)[0]["new_count"])
 
 
-def derive_extract(warehouse: Warehouse, opened: Values, staged: Values, commit: Values) -> Values:
+def derive_extract(warehouse: Warehouse, opened: Opened, staged: Values, commit: Commit) -> Values:
     """Return the rows of the log that a date brings, and what goes beside them.
 
     Args:
@@ -396,7 +398,7 @@ def derive_extract(warehouse: Warehouse, opened: Values, staged: Values, commit:
 
 
 def _rows_to_log(
-    warehouse: Warehouse, opened: Values, plan: Values, load: Values, figures: Values
+    warehouse: Warehouse, opened: Opened, plan: Values, load: Values, figures: Values
 ) -> Values:
     """Return what the commit puts into the log.
 
@@ -430,7 +432,9 @@ def _rows_to_log(
     return {"rows": rows, "slice": slice_, "counts": counts}
 
 
-def _observed_the_same(warehouse: Warehouse, cfg: Values, relations: Values, load: Values) -> bool:
+def _observed_the_same(
+    warehouse: Warehouse, cfg: Settings, relations: Relations, load: Values
+) -> bool:
     """Say whether a date came again with nothing new, also not in what it supplied or rejected."""
     macro, classified = warehouse.macro, load["classified"]
     condition = of_this_load(warehouse, load)
@@ -450,7 +454,7 @@ def _observed_the_same(warehouse: Warehouse, cfg: Values, relations: Values, loa
 
 
 def _beside(
-    warehouse: Warehouse, opened: Values, plan: Values, load: Values, figures: Values, rows: Any
+    warehouse: Warehouse, opened: Opened, plan: Values, load: Values, figures: Values, rows: Any
 ) -> list[str]:
     """Return what writes rejects, supplied keys and sensitive values.
 
@@ -460,7 +464,7 @@ def _beside(
     targets = write_relations(warehouse, opened)
     stamp = f"date'{load['business_date']}' as _business_date, {commit_id} as _commit_id"
 
-    def insert(name: str, columns: list[Values], sql: str) -> str:
+    def insert(name: RelationName, columns: list[Values], sql: str) -> str:
         statement: str = macro("insert_sql", targets[name], columns, sql)
         return statement
 

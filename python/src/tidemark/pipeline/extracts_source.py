@@ -14,6 +14,8 @@ from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import leave_to_spark, of_engine, tries_workers
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.paths import passed_over
+from tidemark.shapes.opened import Opened, Recorded, Run
+from tidemark.shapes.settings import Settings
 
 _Files = Sequence[Values]
 
@@ -28,7 +30,7 @@ _LARGE = 16 * 1024 * 1024
 _MOST_FOLDERS = 3
 
 
-def source_extract(warehouse: Warehouse, opened: Values, body: str) -> Values:
+def source_extract(warehouse: Warehouse, opened: Opened, body: str) -> Values:
     """Return what there is to read: {parts, body, columns, file_names, origin}.
 
     Args:
@@ -46,7 +48,7 @@ def source_extract(warehouse: Warehouse, opened: Values, body: str) -> Values:
     return by_workers or source_of_spark(warehouse, opened, body)
 
 
-def source_of_spark(warehouse: Warehouse, opened: Values, body: str) -> Values:
+def source_of_spark(warehouse: Warehouse, opened: Opened, body: str) -> Values:
     """Return the source as Spark reads it; of files it makes the view behind extract()."""
     cfg, run, file_names = opened["cfg"], opened["run"], []
     if cfg["location"]:
@@ -60,7 +62,7 @@ def source_of_spark(warehouse: Warehouse, opened: Values, body: str) -> Values:
     }
 
 
-def source_of_workers(warehouse: Warehouse, opened: Values, body: str) -> Values | None:
+def source_of_workers(warehouse: Warehouse, opened: Opened, body: str) -> Values | None:
     """Return the source as the engine in the workers reads it; None where Spark has to.
 
     It has `files`, `fields` and `separator` too. Of the files nothing but the first line, or the
@@ -103,7 +105,7 @@ def source_of_workers(warehouse: Warehouse, opened: Values, body: str) -> Values
     }
 
 
-def _origin(warehouse: Warehouse, cfg: Values, run: Values) -> str:
+def _origin(warehouse: Warehouse, cfg: Settings, run: Run) -> str:
     """How messages call an extract."""
     date, where = run["business_date"], ""
     if cfg["location"]:
@@ -112,7 +114,7 @@ def _origin(warehouse: Warehouse, cfg: Values, run: Values) -> str:
 
 
 def _extract_view(
-    warehouse: Warehouse, cfg: Values, run: Values, recorded: Values | None
+    warehouse: Warehouse, cfg: Settings, run: Run, recorded: Recorded | None
 ) -> list[str]:
     """Make the view behind extract(), over the files of the run's business date.
 
@@ -151,7 +153,7 @@ def _extract_view(
         mark = _utf8_mark(warehouse, cfg, path, found)
         if mark and not warehouse.rows(macro("lines_told_sql", cfg, path))[0]["malformed"]:
             # a file that has the mark and is UTF-8 throughout is read so
-            as_utf8 = {**cfg, "options": {**options, "encoding": "UTF-8"}}
+            as_utf8: Settings = {**cfg, "options": {**options, "encoding": "UTF-8"}}
             return _extract_view(warehouse, as_utf8, run, recorded)
         if _has_header(options):
             if mark and found:
@@ -196,20 +198,20 @@ def _has_header(options: Values) -> bool:
 
 
 def _header_of(
-    warehouse: Warehouse, cfg: Values, path: str, read_as: Values | None = None
+    warehouse: Warehouse, cfg: Settings, path: str, read_as: Values | None = None
 ) -> list[str]:
     sql = warehouse.macro("csv_header_sql", cfg, path, read_as or {})
     return names_of(warehouse.macro("describe_query", sql))
 
 
-def _first_row(warehouse: Warehouse, cfg: Values, path: str) -> list[Any]:
+def _first_row(warehouse: Warehouse, cfg: Settings, path: str) -> list[Any]:
     """Return what the first line has, as it is written."""
     sql = warehouse.macro("csv_header_sql", cfg, path, {"header": "false"})
     rows = warehouse.rows(f"{sql} limit 1")
     return list(rows[0].values()) if rows else []
 
 
-def _utf8_mark(warehouse: Warehouse, cfg: Values, path: str, names: list[str]) -> str:
+def _utf8_mark(warehouse: Warehouse, cfg: Settings, path: str, names: list[str]) -> str:
     """Return the byte order mark of UTF-8 as it is read by the declared encoding, such as ï»¿.
 
     Empty where the encoding is UTF-8, whose mark Spark's reader takes off.
@@ -223,7 +225,7 @@ def _utf8_mark(warehouse: Warehouse, cfg: Values, path: str, names: list[str]) -
     return mark
 
 
-def _check_folders(warehouse: Warehouse, cfg: Values, files: _Files) -> None:
+def _check_folders(warehouse: Warehouse, cfg: Settings, files: _Files) -> None:
     """Stop at files in folders of the folder, which Spark passes over.
 
     A full extract would take their keys for deleted ones.
@@ -245,7 +247,7 @@ def _check_folders(warehouse: Warehouse, cfg: Values, files: _Files) -> None:
         )
 
 
-def _parquet_view(warehouse: Warehouse, cfg: Values, view: str, path: str, files: _Files) -> None:
+def _parquet_view(warehouse: Warehouse, cfg: Settings, view: str, path: str, files: _Files) -> None:
     """Make the view over Parquet files.
 
     Of columns that not all of them have Spark would take those of one file, and lose the others; a
@@ -268,7 +270,7 @@ def _parquet_view(warehouse: Warehouse, cfg: Values, view: str, path: str, files
     warehouse.run(sql)
 
 
-def _look_at_lines(warehouse: Warehouse, cfg: Values, path: str) -> Values:
+def _look_at_lines(warehouse: Warehouse, cfg: Settings, path: str) -> Values:
     """Return what is to be known of the lines of text files.
 
     Returns:
@@ -300,7 +302,7 @@ def _look_at_lines(warehouse: Warehouse, cfg: Values, path: str) -> Values:
 
 
 def _check_quotes(
-    warehouse: Warehouse, cfg: Values, view: str, path: str, names: list[str]
+    warehouse: Warehouse, cfg: Settings, view: str, path: str, names: list[str]
 ) -> None:
     """Stop at a CSV file that ends within a quote."""
     for found in warehouse.rows(warehouse.macro("open_quote_sql", cfg, view, path, names)):
@@ -312,7 +314,7 @@ def _check_quotes(
 
 
 def _csv_view(
-    warehouse: Warehouse, cfg: Values, view: str, path: str, names: list[str], lines: Values
+    warehouse: Warehouse, cfg: Settings, view: str, path: str, names: list[str], lines: Values
 ) -> None:
     """Make the view over CSV files, whatever their lines end with."""
     macro, read_as = warehouse.macro, lines.get("read_as", {})
@@ -326,7 +328,7 @@ def _csv_view(
 
 
 def _readable_csv_view(
-    warehouse: Warehouse, cfg: Values, view: str, path: str, names: list[str], told: Values
+    warehouse: Warehouse, cfg: Settings, view: str, path: str, names: list[str], told: Values
 ) -> None:
     """Make the view over CSV files with bytes that cannot be read.
 
@@ -348,7 +350,7 @@ def _readable_csv_view(
     warehouse.run(macro("readable_csv_sql", marked, view, lines, names, read_names))
 
 
-def _check_separator(cfg: Values, found: list[str], path: str) -> None:
+def _check_separator(cfg: Settings, found: list[str], path: str) -> None:
     """Stop at a header of one name with semicolons in it: it is not that of a file with commas."""
     known = lowered([*names_of(cfg["columns"]), *cfg["keys"]])
     if len(found) != 1 or found[0].lower() in known:
@@ -361,7 +363,7 @@ def _check_separator(cfg: Values, found: list[str], path: str) -> None:
             )
 
 
-def _check_header(warehouse: Warehouse, cfg: Values, found: list[str], path: str) -> None:
+def _check_header(warehouse: Warehouse, cfg: Settings, found: list[str], path: str) -> None:
     """Stop at a header that no view of the file could have.
 
     What Spark makes of a name that is not there, or there twice, tells of it.
@@ -396,7 +398,7 @@ def _check_header(warehouse: Warehouse, cfg: Values, found: list[str], path: str
             )
 
 
-def _other_encoding(warehouse: Warehouse, cfg: Values, path: str, name: str) -> ConfigError:
+def _other_encoding(warehouse: Warehouse, cfg: Settings, path: str, name: str) -> ConfigError:
     """A name is not of the encoding that the file is read by."""
     encoding, shown = warehouse.macro("csv_options", cfg["options"])["encoding"], "\ufffd"
     return ConfigError(
@@ -405,7 +407,7 @@ def _other_encoding(warehouse: Warehouse, cfg: Values, path: str, name: str) -> 
     )
 
 
-def _is_read_by_line(warehouse: Warehouse, cfg: Values, path: str, files: _Files) -> bool:
+def _is_read_by_line(warehouse: Warehouse, cfg: Settings, path: str, files: _Files) -> bool:
     """Say whether each line of large CSV files is a row, so that Spark can share out the lines."""
     has_other = any(name not in _PLAIN for name in lowered(cfg["options"]))
     if has_other or max(file["size"] for file in files) < _LARGE:
@@ -415,7 +417,7 @@ def _is_read_by_line(warehouse: Warehouse, cfg: Values, path: str, files: _Files
     return len(warehouse.run(warehouse.macro("row_over_lines_sql", cfg, path))) == 0
 
 
-def make_empty_extract_view(warehouse: Warehouse, cfg: Values, recorded: Values | None) -> None:
+def make_empty_extract_view(warehouse: Warehouse, cfg: Settings, recorded: Recorded | None) -> None:
     """Make the view for --empty without a file.
 
     It has no rows, and the columns of the last load, of the settings and of the YAML.

@@ -10,10 +10,12 @@ from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import leave_to_spark, of_engine
 from tidemark.rules.column_plan import had_deltas
 from tidemark.sessions.declined import Declined
+from tidemark.shapes.opened import Opened, State
+from tidemark.shapes.settings import Settings
 
 
 def stage_by_workers(
-    warehouse: Warehouse, opened: Values, source: Values, plan: Values
+    warehouse: Warehouse, opened: Opened, source: Values, plan: Values
 ) -> Values | bool:
     """Compare the extract of a date with what stood before it in the workers.
 
@@ -79,7 +81,7 @@ def _compared_by_workers(warehouse: Warehouse, plan: Values) -> dict[str, tuple[
 
 
 def _stage_at_once(
-    warehouse: Warehouse, opened: Values, source: Values, plan: Values, load: Values
+    warehouse: Warehouse, opened: Opened, source: Values, plan: Values, load: Values
 ) -> Any:
     """Have one task do all of a load.
 
@@ -106,14 +108,14 @@ def _stage_at_once(
     }
 
 
-def _is_last(cfg: Values, load: Values, state: Values) -> bool:
+def _is_last(cfg: Settings, load: Values, state: State) -> bool:
     """Say whether a full extract is of the last date, which was loaded before."""
     is_again = load["this_commit_id"] is not None and load["business_date"] == state["last_date"]
     return is_again and cfg["extract"] == "full"
 
 
 def _why_not_at_once(
-    warehouse: Warehouse, opened: Values, plan: Values, load: Values
+    warehouse: Warehouse, opened: Opened, plan: Values, load: Values
 ) -> str | None:
     """Return why no task does all of a load, as its date and the tables tell."""
     cfg, state = opened["cfg"], opened["state"]
@@ -131,7 +133,7 @@ def _why_not_at_once(
 
 
 def _look_again(
-    warehouse: Warehouse, opened: Values, source: Values, plan: Values, load: Values
+    warehouse: Warehouse, opened: Opened, source: Values, plan: Values, load: Values
 ) -> Any:
     """Compare the extract of the last date again.
 

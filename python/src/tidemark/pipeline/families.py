@@ -19,7 +19,8 @@ from tidemark.pipeline import (
     opening,
     tables,
 )
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
+from tidemark.shapes.settings import Settings
 
 Step = Callable[..., Any]
 
@@ -67,7 +68,7 @@ _FAMILIES: dict[str, dict[str, Step]] = {
 }
 
 
-def take_step(warehouse: Warehouse, cfg: Values, name: str, *arguments: Any) -> Any:
+def take_step(warehouse: Warehouse, cfg: Settings, name: str, *arguments: Any) -> Any:
     """Take a step of a load as the entity's family does.
 
     Args:

@@ -12,12 +12,14 @@ from tidemark.pipeline.growing import add_missing_columns, drop_other_format
 from tidemark.pipeline.tables import drop_table, has_rows, relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.names import names_of, unique
+from tidemark.shapes.opened import Commit, Commits, Run
+from tidemark.shapes.settings import Feed
 
 _PULL = re.compile(r"/\* tidemark pull ([^ ]+) \(([0-9]+), ([0-9]+)\](?: (\{.*?\}))? \*/")
 """The mark that the feed macros leave in a body: source, from, to, and what else is known."""
 
 
-def open_feed(warehouse: Warehouse, cfg: Values, run: Values, relation: Any, body: str) -> Values:
+def open_feed(warehouse: Warehouse, cfg: Feed, run: Run, relation: Any, body: str) -> Values:
     """Return what is to be done of a feed, once its table is as the body needs it.
 
     Rows after the watermark that a dead run left are taken away, so that nothing is there twice. A
@@ -60,7 +62,7 @@ def open_feed(warehouse: Warehouse, cfg: Values, run: Values, relation: Any, bod
 
 
 def _state(
-    warehouse: Warehouse, cfg: Values, run: Values, relation: Any, commits: Values, body: str
+    warehouse: Warehouse, cfg: Feed, run: Run, relation: Any, commits: Commits, body: str
 ) -> Values:
     macro, pulls = warehouse.macro, _pulls_of(body)
     if not pulls:
@@ -94,7 +96,7 @@ def _state(
     return {**state, "commit_id": macro("next_commit_id", last["last_id"])}
 
 
-def _check_names(cfg: Values, names: list[str], has_several: bool) -> None:
+def _check_names(cfg: Feed, names: list[str], has_several: bool) -> None:
     needed = (
         "_commit_id",
         *(("_key_hash",) if cfg["buckets"] > 1 else ()),
@@ -112,7 +114,7 @@ def _check_names(cfg: Values, names: list[str], has_several: bool) -> None:
 
 
 def _check_own_run(
-    warehouse: Warehouse, cfg: Values, relation: Any, state: Values, last_commit_id: Any
+    warehouse: Warehouse, cfg: Feed, relation: Any, state: Values, last_commit_id: Any
 ) -> None:
     """Stop if another run of this feed may have come in between since the body was compiled.
 
@@ -142,7 +144,7 @@ def _pulls_of(body: str) -> list[Values]:
     return pulls
 
 
-def _check_pulls(cfg: Values, pulls: list[Values]) -> None:
+def _check_pulls(cfg: Feed, pulls: list[Values]) -> None:
     """Stop at a source that the body names twice, and that got a commit between the two."""
     ends: dict[str, int] = {}
     for pull in pulls:
@@ -156,7 +158,7 @@ def _check_pulls(cfg: Values, pulls: list[Values]) -> None:
 
 
 def unrecorded_rows(
-    warehouse: Warehouse, cfg: Values, relation: Any, commits: Values, state: Values
+    warehouse: Warehouse, cfg: Feed, relation: Any, commits: Commits, state: Values
 ) -> Values:
     """Return which rows of a feed are of commits that this run reads.
 
@@ -199,7 +201,7 @@ def unrecorded_rows(
     return {"after": after, "others": others, "unrecorded": unrecorded}
 
 
-def _check_sources(warehouse: Warehouse, cfg: Values, commits: Values, pulls: list[Values]) -> None:
+def _check_sources(warehouse: Warehouse, cfg: Feed, commits: Commits, pulls: list[Values]) -> None:
     """Stop at a feed that reads another source than before: it would lose what it keeps of that.
 
     Rows of a source that no run of the feed has read are none that a dead run left, unless that was
@@ -217,7 +219,7 @@ def _check_sources(warehouse: Warehouse, cfg: Values, commits: Values, pulls: li
         )
 
 
-def _sources_of_feed(warehouse: Warehouse, cfg: Values, commits: Values) -> list[str]:
+def _sources_of_feed(warehouse: Warehouse, cfg: Feed, commits: Commits) -> list[str]:
     """Return the relations that runs of a feed have read."""
     literal = warehouse.macro("string_literal", cfg["relation"])
     sql = (
@@ -227,7 +229,7 @@ def _sources_of_feed(warehouse: Warehouse, cfg: Values, commits: Values) -> list
     return [row[0] for row in warehouse.run(sql)]
 
 
-def _options(cfg: Values, state: Values) -> Values:
+def _options(cfg: Feed, state: Values) -> Values:
     """Return what a feed's table is made with.
 
     The folder of a table of a location of its own has rows of before, unless it is replaced.
@@ -242,7 +244,7 @@ def _options(cfg: Values, state: Values) -> Values:
 
 
 def record_feed(
-    warehouse: Warehouse, cfg: Values, run: Values, relation: Any, state: Values, table: Any
+    warehouse: Warehouse, cfg: Feed, run: Run, relation: Any, state: Values, table: Any
 ) -> None:
     """Record how far the feed has read each of its sources, all as of one moment.
 
@@ -262,7 +264,7 @@ def record_feed(
     started_at = warehouse.macro("utc_now")
     for number, pull in enumerate(state["pulls"]):
         details = {name: pull[name] for name in ("read", "kept_from") if pull[name]}
-        commit = {
+        commit: Commit = {
             "commit_id": state["commit_id"] + number,
             "relation": cfg["relation"],
             "entity": cfg["model"],

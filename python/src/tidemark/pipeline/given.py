@@ -5,9 +5,10 @@ from __future__ import annotations
 from tidemark.errors import ConfigError
 from tidemark.hashing.rows import check_pepper
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.settings import Settings
 
 
-def declared_types(warehouse: Warehouse, cfg: Values) -> dict[str, str]:
+def declared_types(warehouse: Warehouse, cfg: Settings) -> dict[str, str]:
     """Return declared types in Spark's own spelling, by lower-case column name."""
     typed = [column for column in cfg["columns"] if column["data_type"]]
     if not typed:
@@ -22,12 +23,12 @@ def declared_types(warehouse: Warehouse, cfg: Values) -> dict[str, str]:
     return {column["name"].lower(): one["type"] for column, one in pairs}
 
 
-def pepper_of(warehouse: Warehouse, cfg: Values, plan: Values) -> dict[str, str]:
+def pepper_of(warehouse: Warehouse, cfg: Settings, plan: Values) -> dict[str, str]:
     """Return what a commit records of the pepper, where there are sensitive columns."""
     return {"pepper": pepper_check(warehouse, cfg)} if plan["sensitive"] else {}
 
 
-def pepper_check(warehouse: Warehouse, cfg: Values) -> str:
+def pepper_check(warehouse: Warehouse, cfg: Settings) -> str:
     """Return the first digits of a digest of the pepper.
 
     By these a later run notices that it has another one. A quote in it ends the literal, and

@@ -12,10 +12,12 @@ from tidemark.pipeline.growing import drop_other_format, is_of_format
 from tidemark.pipeline.tables import cached_relation, relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.names import names_of
+from tidemark.shapes.opened import Commits, Run
+from tidemark.shapes.settings import Intervals
 
 
 def open_intervals(
-    warehouse: Warehouse, cfg: Values, run: Values, relation: Any, body: str
+    warehouse: Warehouse, cfg: Intervals, run: Run, relation: Any, body: str
 ) -> Values:
     """Return what is to be done of a table of intervals.
 
@@ -46,7 +48,7 @@ def open_intervals(
 
 
 def _state(
-    warehouse: Warehouse, cfg: Values, run: Values, relation: Any, commits: Values, body: str
+    warehouse: Warehouse, cfg: Intervals, run: Run, relation: Any, commits: Commits, body: str
 ) -> Values:
     macro, source = warehouse.macro, cfg["entity"]
     log = macro("side_relation", source, "log")
@@ -102,7 +104,7 @@ def _state(
     return {**state, "step": "nothing", "message": "nothing new"}
 
 
-def _marks(warehouse: Warehouse, commits: Values, relation: str, entity: str) -> Values:
+def _marks(warehouse: Warehouse, commits: Commits, relation: str, entity: str) -> Values:
     """Return what is known of a kept table of intervals: see scd2_state_sql()."""
     marks = derived_marks(warehouse, commits, relation, "scd2", entity)
     if marks is None:
@@ -120,8 +122,8 @@ def _marks(warehouse: Warehouse, commits: Values, relation: str, entity: str) ->
 
 def _why_rebuild(
     warehouse: Warehouse,
-    cfg: Values,
-    run: Values,
+    cfg: Intervals,
+    run: Run,
     state: Values,
     relation: Any,
     last: Values,
@@ -150,7 +152,7 @@ def _why_rebuild(
     return "its SQL or its layout changed" if recorded != state["commit"]["config"] else None
 
 
-def _options(warehouse: Warehouse, cfg: Values, run: Values, state: Values) -> Values:
+def _options(warehouse: Warehouse, cfg: Intervals, run: Run, state: Values) -> Values:
     """Return what the table is made with."""
     properties: Values = {}
     if cfg["file_format"] == "delta":
@@ -161,7 +163,7 @@ def _options(warehouse: Warehouse, cfg: Values, run: Values, state: Values) -> V
 
 
 def record_intervals(
-    warehouse: Warehouse, cfg: Values, run: Values, relation: Any, state: Values, table: Any
+    warehouse: Warehouse, cfg: Intervals, run: Run, relation: Any, state: Values, table: Any
 ) -> None:
     """Record how far the log is applied: a run that died before is applied again.
 

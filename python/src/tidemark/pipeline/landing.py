@@ -12,11 +12,13 @@ from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.names import lowered
 from tidemark.rules.order import numbered_files
+from tidemark.shapes.opened import Opened, Relations, Run
+from tidemark.shapes.settings import Settings
 
 _Files = Sequence[Values]
 
 
-def lands_in_files(warehouse: Warehouse, cfg: Values) -> bool:
+def lands_in_files(warehouse: Warehouse, cfg: Settings) -> bool:
     """Say whether events land in files: of a name without `/`, whether it is a folder's."""
     location = cfg["location"] or ""
     if "/" in location or "*" in location:
@@ -25,7 +27,7 @@ def lands_in_files(warehouse: Warehouse, cfg: Values) -> bool:
     return bool(is_name and len(warehouse.macro("files_at", location)) > 0)
 
 
-def files_to_read(warehouse: Warehouse, opened: Values, location: str) -> list[Values]:
+def files_to_read(warehouse: Warehouse, opened: Opened, location: str) -> list[Values]:
     """Return the files at a location that no commit has read to the end, see numbered_files()."""
     cfg, relations, state = opened["cfg"], opened["relations"], opened["state"]
     there = warehouse.macro("files_at", location)
@@ -47,7 +49,7 @@ def files_to_read(warehouse: Warehouse, opened: Values, location: str) -> list[V
     return numbered_files(files)
 
 
-def check_lines(warehouse: Warehouse, cfg: Values, run: Values, files: _Files) -> None:
+def check_lines(warehouse: Warehouse, cfg: Settings, run: Run, files: _Files) -> None:
     """Stop at a line that is longer than a reader has memory for: Spark's JVM would end of it.
 
     Of a file a block is read in each stretch of `tidemark__max_line_bytes`, and nothing of a
@@ -72,7 +74,7 @@ def check_lines(warehouse: Warehouse, cfg: Values, run: Values, files: _Files) -
         )
 
 
-def lines_view(warehouse: Warehouse, opened: Values, location: str, files: _Files) -> str:
+def lines_view(warehouse: Warehouse, opened: Opened, location: str, files: _Files) -> str:
     """Make the view over the lines of files, cached, as events are told apart by several looks.
 
     Of Parquet files Spark takes the columns that one of those at the location has: those of the
@@ -92,14 +94,14 @@ def lines_view(warehouse: Warehouse, opened: Values, location: str, files: _File
     return view
 
 
-def warn_of_no_file(warehouse: Warehouse, cfg: Values) -> None:
+def warn_of_no_file(warehouse: Warehouse, cfg: Settings) -> None:
     """Say that nothing has landed so far."""
     where = cfg["location"]
     warehouse.warn(cfg["entity"], f"there is no file at {where} yet (location in meta.tidemark)")
 
 
 def write_landed(
-    warehouse: Warehouse, cfg: Values, targets: Values, files: _Files, load: Values
+    warehouse: Warehouse, cfg: Settings, targets: Relations, files: _Files, load: Values
 ) -> None:
     """Remember the files that were read: as a whole with the last part of a source."""
     rows: list[dict[str, Any]] = [

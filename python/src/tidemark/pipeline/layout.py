@@ -7,7 +7,8 @@ from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.pipeline.tables import relation_exists
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
+from tidemark.shapes.opened import Found
 
 
 def checked_layout(warehouse: Warehouse, relation: Any) -> int | None:
@@ -39,7 +40,7 @@ def _found_layout(warehouse: Warehouse, relation: Any) -> int | None:
     return None if warehouse.macro("is_view", relation) else 0
 
 
-def migrate_entity(warehouse: Warehouse, opened: Values, found: int | None) -> bool:
+def migrate_entity(warehouse: Warehouse, opened: Found, found: int | None) -> bool:
     """Bring the table of an entity from which all others can be made to this release's layout.
 
     It is its log, or the table of events. Those beside it have the layout that it has.
@@ -54,6 +55,6 @@ def migrate_entity(warehouse: Warehouse, opened: Values, found: int | None) -> b
     return len(statements) > 0
 
 
-def laid_out(opened: Values) -> Any:
+def laid_out(opened: Found) -> Any:
     """Return the table that tells the layout of an entity."""
     return opened["relations"].get("log_table") or opened["relations"]["current"]

@@ -22,9 +22,12 @@ from tidemark.pipeline.tables import (
 from tidemark.pipeline.timeline import steps_of_rollback
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.drift import is_retagged
+from tidemark.rules.timeline import last_load
+from tidemark.shapes.opened import Commit, Found, Inflight, Noted, Opened, Relations, State
+from tidemark.shapes.settings import Settings
 
 
-def mend_commit(warehouse: Warehouse, opened: Values, state: Values, left: Values) -> None:
+def mend_commit(warehouse: Warehouse, opened: Found, state: State, left: Inflight) -> None:
     """Finish or roll back a commit that a run left in flight.
 
     If the log has the commit, current follows; if not, what was written beside it is taken away.
@@ -34,7 +37,7 @@ def mend_commit(warehouse: Warehouse, opened: Values, state: Values, left: Value
 
     Args:
         warehouse: Where the tables are.
-        opened: {cfg, run, relations, commits}.
+        opened: The entity.
         state: What entity_state() returned.
         left: One of its `inflight`.
     """
@@ -70,7 +73,7 @@ def mend_commit(warehouse: Warehouse, opened: Values, state: Values, left: Value
     )
 
 
-def _last_inflight(warehouse: Warehouse, opened: Values, left: Values) -> Values:
+def _last_inflight(warehouse: Warehouse, opened: Found, left: Inflight) -> Values:
     relation = warehouse.macro("string_literal", opened["cfg"]["relation"])
     # The timestamps of rows are local times, by some adapters this process's, by others the
     # session's.
@@ -83,16 +86,21 @@ def _last_inflight(warehouse: Warehouse, opened: Values, left: Values) -> Values
     )[0]
 
 
-def _begun(warehouse: Warehouse, cfg: Values, left: Values, row: Values) -> Values:
+def _begun(warehouse: Warehouse, cfg: Settings, left: Inflight, row: Values) -> Commit:
     """Return the commit as the run that left it had recorded it."""
+    dated: Noted = {"business_date": left["business_date"]} if "business_date" in left else {}
     return {
-        **left,
+        "commit_id": left["commit_id"],
+        "kind": left["kind"],
+        **dated,
         "relation": cfg["relation"],
         "entity": cfg["entity"],
         "started_at": warehouse.macro("utc_text_of_micros", row["started_micros"]),
         "state_at": warehouse.macro("utc_text_of_micros", row["state_micros"]),
         "config": json.loads(left.get("config") or "null"),
-        **{name: row[name] for name in ("invocation_id", "is_correction", "source_commit_id")},
+        "invocation_id": row["invocation_id"],
+        "is_correction": row["is_correction"],
+        "source_commit_id": row["source_commit_id"],
     }
 
 
@@ -109,7 +117,7 @@ def _numbers(warehouse: Warehouse, row: Values) -> Values:
     return numbers
 
 
-def shared_log(warehouse: Warehouse, relations: Values, commit: Values) -> Any:
+def shared_log(warehouse: Warehouse, relations: Relations, commit: Commit) -> Any:
     """Return the table that the run which left a commit may still write to.
 
     None where it wrote a new one, which nobody reads: it looks whether it was taken over before
@@ -118,7 +126,7 @@ def shared_log(warehouse: Warehouse, relations: Values, commit: Values) -> Any:
     return None if replaces_log(commit) else relations["log_table"]
 
 
-def log_has_landed(warehouse: Warehouse, opened: Values, commit: Values, numbers: Values) -> bool:
+def log_has_landed(warehouse: Warehouse, opened: Found, commit: Commit, numbers: Values) -> bool:
     """Say whether the log has a commit."""
     log, commit_id, kind = opened["relations"]["log_table"], commit["commit_id"], commit["kind"]
     logged = numbers["rows_logged"]
@@ -138,7 +146,7 @@ def log_has_landed(warehouse: Warehouse, opened: Values, commit: Values, numbers
     return kind == "full_refresh" and (logged == 0 or has_commit(warehouse, new_log, commit_id))
 
 
-def finish_commit(warehouse: Warehouse, opened: Values, state: Values, commit: Values) -> None:
+def finish_commit(warehouse: Warehouse, opened: Found, state: State, commit: Commit) -> None:
     """Do what is left to do once the log has a commit."""
     cfg, relations, recorded = opened["cfg"], opened["relations"], commit["config"]
     kind, current = commit["kind"], relations["current"]
@@ -170,17 +178,16 @@ def finish_commit(warehouse: Warehouse, opened: Values, state: Values, commit: V
         steps = steps_of_rollback(warehouse, opened["commits"], commit)
         names = ("last_date", "last_date_commit_id", "last_extract")
         load.update({name: steps[name] for name in names}, business_date=steps["last_date"])
-    opened = {**opened, "cfg": recorded_cfg, "state": state}
-    apply_load(warehouse, opened, plan, load, commit)
+    held: Opened = {**opened, "cfg": recorded_cfg, "state": state}
+    apply_load(warehouse, held, plan, load, commit)
 
 
-def _dates_after(state: Values, commit: Values) -> Values:
+def _dates_after(state: State, commit: Commit) -> Values:
     """Return of which date current is once it has a commit."""
     date, last = commit.get("business_date"), state["last_date"]
     is_last = commit["kind"] == "full_refresh" or not last or (date and date >= last)
     if not is_last:
-        names = ("last_date", "last_date_commit_id", "last_extract")
-        return {**{name: state[name] for name in names}, "business_date": date or last}
+        return {**last_load(state), "business_date": date or last}
     return {
         "business_date": date or last,
         "last_date": date,
@@ -189,7 +196,7 @@ def _dates_after(state: Values, commit: Values) -> Values:
     }
 
 
-def discard_commit(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+def discard_commit(warehouse: Warehouse, opened: Opened, commit: Commit) -> None:
     """Take away what a commit wrote beside the log before it failed.
 
     From current goes what it shows by other settings than the last one: a load that logs nothing
@@ -218,7 +225,7 @@ def discard_commit(warehouse: Warehouse, opened: Values, commit: Values) -> None
 
 
 def log_fences(
-    warehouse: Warehouse, file_format: str, relations: Values, commit_id: int
+    warehouse: Warehouse, file_format: str, relations: Relations, commit_id: int
 ) -> list[str]:
     """Return what shuts a run out: what lies beside the log counts once the log has its commit."""
     statements: list[str] = warehouse.of_format(

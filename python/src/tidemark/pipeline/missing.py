@@ -14,8 +14,10 @@ from tidemark.pipeline.tables import (
     needed_relations,
     side_tables,
 )
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.column_plan import had_deltas
+from tidemark.shapes.opened import Opened, Recorded, RelationName, Relations
+from tidemark.shapes.settings import Settings
 
 _LEFT_OUT = {
     "rejects": ", without what was rejected: of extracts, load the dates again",
@@ -28,7 +30,7 @@ _LEFT_OUT = {
 """What a table made anew does not have."""
 
 
-def make_missing(warehouse: Warehouse, opened: Values, present: list[str]) -> None:
+def make_missing(warehouse: Warehouse, opened: Opened, present: list[RelationName]) -> None:
     """Make anew what of an entity was dropped by hand, and say so.
 
     Current and the views are made from the log, as the last commit left them, the tables beside the
@@ -48,7 +50,7 @@ def make_missing(warehouse: Warehouse, opened: Values, present: list[str]) -> No
     plan = warehouse.macro("recorded_plan", recorded, cfg)
     if "log" in missing or "history" in missing:
         make_history_view(warehouse, recorded_cfg, plan, relations)
-    made_cfg = {**cfg, "has_deltas": had_deltas(recorded)}
+    made_cfg: Settings = {**cfg, "has_deltas": had_deltas(recorded)}
     for name, table in side_tables(warehouse, made_cfg, plan).items():
         if name in missing:
             make_side(warehouse, recorded["file_format"], relations[name], table)
@@ -65,8 +67,8 @@ def make_missing(warehouse: Warehouse, opened: Values, present: list[str]) -> No
 
 
 def _missing(
-    warehouse: Warehouse, relations: Values, recorded: Values, present: list[str]
-) -> list[str]:
+    warehouse: Warehouse, relations: Relations, recorded: Recorded, present: list[RelationName]
+) -> list[RelationName]:
     """Return what of an entity is not there, or was never filled, as its run died."""
     missing = [name for name in needed_relations(recorded) if name not in present]
     current = relations["current"]
@@ -81,7 +83,7 @@ def _missing(
     return missing
 
 
-def _check_can_be_made(warehouse: Warehouse, opened: Values, missing: list[str]) -> None:
+def _check_can_be_made(warehouse: Warehouse, opened: Opened, missing: list[RelationName]) -> None:
     cfg, relations = opened["cfg"], opened["relations"]
     lost = [
         str(relations[name])

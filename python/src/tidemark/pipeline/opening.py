@@ -19,11 +19,13 @@ from tidemark.pipeline.tables import (
     has_rows,
     present_relations,
 )
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.pipeline.workers import engine_of
+from tidemark.shapes.opened import Found, Opened, Run, State
+from tidemark.shapes.settings import Settings
 
 
-def open_load(warehouse: Warehouse, cfg: Values, run: Values, current: Any = None) -> Values:
+def open_load(warehouse: Warehouse, cfg: Settings, run: Run, current: Any = None) -> Opened:
     """Open an entity for a load or an operation: what a dead run left is finished or rolled back.
 
     Args:
@@ -31,9 +33,6 @@ def open_load(warehouse: Warehouse, cfg: Values, run: Values, current: Any = Non
         cfg: The settings.
         run: The dict of `run_config()`.
         current: The relation of the current table, if it is not that of the settings.
-
-    Returns:
-        {cfg, run, relations, commits, state}.
 
     Raises:
         DataError: Tables and commits do not belong together, or this is a dry run and a commit is
@@ -48,16 +47,16 @@ def open_load(warehouse: Warehouse, cfg: Values, run: Values, current: Any = Non
     else:
         relations = dict(warehouse.macro("side_relations", current or cfg["target"]))
     commits = ensure_commits(warehouse, run)
-    opened = {"cfg": cfg, "run": run, "relations": relations, "commits": commits}
-    return opened_anew(warehouse, opened)
+    found: Found = {"cfg": cfg, "run": run, "relations": relations, "commits": commits}
+    return opened_anew(warehouse, found)
 
 
-def opened_anew(warehouse: Warehouse, opened: Values, run: Values | None = None) -> Values:
+def opened_anew(warehouse: Warehouse, opened: Found, run: Run | None = None) -> Opened:
     """Return the same with the state as it is by now, for another date or after another commit."""
     cfg = opened["cfg"]
-    known = {**opened, "run": run or opened["run"]}
+    known: Found = {**opened, "run": run or opened["run"]}
     state = settled_state(warehouse, known)
-    known["run"] = warehouse.of_family(cfg, "run", known, state)
+    known = {**known, "run": warehouse.of_family(cfg, "run", known, state)}
     state = warehouse.of_family(cfg, "state", known, state)
     return {
         **known,
@@ -66,7 +65,7 @@ def opened_anew(warehouse: Warehouse, opened: Values, run: Values | None = None)
     }
 
 
-def settled_state(warehouse: Warehouse, opened: Values) -> Values:
+def settled_state(warehouse: Warehouse, opened: Found) -> State:
     """Return what tidemark_commits tells of the entity, once no commit is in flight.
 
     Raises:
@@ -96,7 +95,7 @@ def settled_state(warehouse: Warehouse, opened: Values) -> Values:
     return {**state, "log_version": _log_version(warehouse, opened)}
 
 
-def _check_no_parquet(cfg: Values, state: Values) -> None:
+def _check_no_parquet(cfg: Settings, state: State) -> None:
     """Stop where releases before this one wrote plain Parquet, or begun to."""
     begun = [json.loads(left.get("config") or "null") for left in state["inflight"]]
     if any(one and one.get("file_format") == "parquet" for one in (state["recorded"], *begun)):
@@ -108,7 +107,7 @@ def _check_no_parquet(cfg: Values, state: Values) -> None:
         )
 
 
-def _log_version(warehouse: Warehouse, opened: Values) -> int | None:
+def _log_version(warehouse: Warehouse, opened: Found) -> int | None:
     """Return the version of the log, or None where rows cannot be staged into it."""
     cfg = opened["cfg"]
     if cfg["family"] == "enriched" or not has_delta_files(warehouse, cfg):
@@ -117,7 +116,7 @@ def _log_version(warehouse: Warehouse, opened: Values) -> int | None:
     return version
 
 
-def log_state(warehouse: Warehouse, opened: Values, state: Values) -> Values:
+def log_state(warehouse: Warehouse, opened: Found, state: State) -> State:
     """Return the state of an entity with a log.
 
     What lies where its tables belong is checked, what is missing beside the log is made anew.
@@ -142,7 +141,7 @@ def log_state(warehouse: Warehouse, opened: Values, state: Values) -> Values:
     return state
 
 
-def _is_left(warehouse: Warehouse, opened: Values, is_view: bool) -> bool:
+def _is_left(warehouse: Warehouse, opened: Found, is_view: bool) -> bool:
     """Say whether a first run has left tables without rows, as it died before its commit.
 
     They are dropped, as this run is the first then; one that lives is shut out of the log before
@@ -171,11 +170,11 @@ def _is_left(warehouse: Warehouse, opened: Values, is_view: bool) -> bool:
     return True
 
 
-def _check_whose_tables(opened: Values, state: Values, has_log: bool, current: str | None) -> None:
+def _check_whose_tables(opened: Found, state: State, has_log: bool, current: str | None) -> None:
     """Check that log and commits belong together, and that current belongs to a log.
 
     Args:
-        opened: {cfg, run, relations, commits}.
+        opened: The entity.
         state: What tidemark_commits tells.
         has_log: Whether there is a log.
         current: What there is in the place of current, if anything: view or table.

@@ -7,10 +7,11 @@ from typing import Any
 from tidemark.pipeline.commits import entity_state, record_commit
 from tidemark.pipeline.committing import raise_finished, raise_moved
 from tidemark.pipeline.tables import has_commit, relation_exists
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
+from tidemark.shapes.opened import Commit, Commits, Found, Inflight, Opened
 
 
-def replaces_log(commit: Values) -> bool:
+def replaces_log(commit: Commit | Inflight) -> bool:
     """Say whether a commit writes a new log in the place of the old one."""
     return commit["kind"] in ("full_refresh", "rehash")
 
@@ -20,7 +21,7 @@ def fence_log(warehouse: Warehouse, file_format: str, log_table: Any, commit_id:
     warehouse.run_all(warehouse.of_format(file_format, "fence_log", log_table, commit_id))
 
 
-def check_replaced_log(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+def check_replaced_log(warehouse: Warehouse, opened: Opened, commit: Commit) -> None:
     """Stop before a new log takes the place of the old one, if anybody has written to that.
 
     What was written since this run began would be lost. Nobody can write any more: whoever does is
@@ -41,7 +42,7 @@ def check_replaced_log(warehouse: Warehouse, opened: Values, commit: Values) -> 
         check_is_alone(warehouse, opened, commit)
 
 
-def check_is_alone(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+def check_is_alone(warehouse: Warehouse, opened: Opened, commit: Commit) -> None:
     """Take back what a run wrote beside a log, and end it, unless it is the only one that wrote.
 
     It is asked of a run that replaces a log, or does not write to it. Where another run has taken
@@ -85,12 +86,14 @@ def check_is_alone(warehouse: Warehouse, opened: Values, commit: Values) -> None
     raise_moved(cfg, relations["log" if has_log else "current"])
 
 
-def _is_swapped(warehouse: Warehouse, log_table: Any, commit: Values) -> bool:
+def _is_swapped(warehouse: Warehouse, log_table: Any, commit: Commit) -> bool:
     old = warehouse.macro("old_relation", log_table, commit["commit_id"])
     return relation_exists(warehouse, old)
 
 
-def erases_beside(warehouse: Warehouse, commits: Values, relation: str, commit_id: int) -> bool:
+def erases_beside(
+    warehouse: Warehouse, commits: Commits, relation: str, commit_id: int | None
+) -> bool:
     """Say whether a key of an entity is being erased, or has been since a commit.
 
     A copy of its log that was made meanwhile may have it.
@@ -99,7 +102,7 @@ def erases_beside(warehouse: Warehouse, commits: Values, relation: str, commit_i
     return bool(warehouse.rows(sql)[0]["is_beside"])
 
 
-def has_new_log(warehouse: Warehouse, log_table: Any, commit: Values, rows: Any) -> bool:
+def has_new_log(warehouse: Warehouse, log_table: Any, commit: Commit, rows: Any) -> bool:
     """Say whether the new log is there, with all that the commit was to write."""
     new_log = warehouse.macro("new_relation", log_table)
     if not relation_exists(warehouse, new_log):
@@ -109,7 +112,7 @@ def has_new_log(warehouse: Warehouse, log_table: Any, commit: Values, rows: Any)
     return rows == 0 or has_commit(warehouse, new_log, commit["commit_id"])
 
 
-def has_moved_since(warehouse: Warehouse, opened: Values, commit: Values) -> bool:
+def has_moved_since(warehouse: Warehouse, opened: Found, commit: Commit) -> bool:
     """Say whether another run has written to the log that a commit was to replace, since it began.
 
     What a dead run has made beside it lacks that. This run shuts everybody out of the log first.

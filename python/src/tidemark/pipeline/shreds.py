@@ -23,6 +23,8 @@ from tidemark.pipeline.tables import (
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.drift import recorded_layout
+from tidemark.shapes.opened import Commit, Commits, Run
+from tidemark.shapes.settings import Shredded
 
 _REJECTS: list[Values] = [
     {
@@ -45,7 +47,7 @@ _REJECTS: list[Values] = [
 """Columns of the entities whose data does not match."""
 
 
-def load_shred(warehouse: Warehouse, cfg: Values, run: Values, body: str) -> Values:
+def load_shred(warehouse: Warehouse, cfg: Shredded, run: Run, body: str) -> Values:
     """Bring a table of entities up to the last complete commit of its events.
 
     The watermark moves last: what a run that died had written, which is what lies after it, is
@@ -71,7 +73,7 @@ def load_shred(warehouse: Warehouse, cfg: Values, run: Values, body: str) -> Val
 
 
 def shred_state(
-    warehouse: Warehouse, cfg: Values, run: Values, commits: Values, body: str
+    warehouse: Warehouse, cfg: Shredded, run: Run, commits: Commits, body: str
 ) -> Values:
     """Return what is to be done: schema, columns, how far the table has read and how far it can."""
     macro, entity, target = warehouse.macro, cfg["entity"], cfg["target"]
@@ -122,7 +124,7 @@ def shred_state(
     }
 
 
-def _check_drift(cfg: Values, source: Values, recorded: Values) -> None:
+def _check_drift(cfg: Shredded, source: Values, recorded: Values) -> None:
     """Stop at other entities than were read so far: those of before would be passed over."""
     for name, called in (("uri", "entities"), ("source", "events")):
         was, now = recorded.get(name, source[name]), source[name]
@@ -133,7 +135,7 @@ def _check_drift(cfg: Values, source: Values, recorded: Values) -> None:
             )
 
 
-def shred_marks(warehouse: Warehouse, commits: Values, relation: str, source: str) -> Values:
+def shred_marks(warehouse: Warehouse, commits: Commits, relation: str, source: str) -> Values:
     """Return how far a table of entities has read, and where the commits of its events lie.
 
     See shred_marks_sql().
@@ -155,7 +157,7 @@ def shred_marks(warehouse: Warehouse, commits: Values, relation: str, source: st
     }
 
 
-def _columns_of_registry(cfg: Values, uri: str) -> list[Values]:
+def _columns_of_registry(cfg: Shredded, uri: str) -> list[Values]:
     """Return the data's columns as the schemas in the registry have them."""
     columns = _registry().registry_columns(cfg["registry"], uri)
     return [
@@ -175,7 +177,7 @@ def _registry() -> Any:
 
 
 def _load(
-    warehouse: Warehouse, cfg: Values, run: Values, state: Values, commits: Values, body: str
+    warehouse: Warehouse, cfg: Shredded, run: Run, state: Values, commits: Commits, body: str
 ) -> Values | None:
     macro, entity, relation = warehouse.macro, cfg["entity"], cfg["target"]
     begin, end, build = state["from"], state["to"], state["build"]
@@ -238,7 +240,7 @@ def _load(
         _append(warehouse, cfg, made["rejects"], _REJECTS, sql, begin)
     swap_shred(warehouse, cfg, state, made, commits)
     figures["rows_inserted"] = inserted
-    commit = {
+    commit: Commit = {
         # Of two runs the table is as the last one left it, whichever began first: the greatest
         # number is to be that one's.
         "commit_id": macro("next_commit_id", state["commit_id"]),
@@ -274,7 +276,7 @@ def _entities_in_force(body: str, undone: list[int], begin: int, end: int) -> st
 
 
 def _append(
-    warehouse: Warehouse, cfg: Values, relation: Any, columns: list[Values], rows: str, begin: int
+    warehouse: Warehouse, cfg: Shredded, relation: Any, columns: list[Values], rows: str, begin: int
 ) -> None:
     """Append rows to a table that has none after `begin`.
 
@@ -290,7 +292,7 @@ def _append(
     )
 
 
-def prepare_shred(warehouse: Warehouse, cfg: Values, state: Values, commits: Values) -> Values:
+def prepare_shred(warehouse: Warehouse, cfg: Shredded, state: Values, commits: Commits) -> Values:
     """Make the tables, or add the columns that are lacking and take away what no commit counts.
 
     One with a location of its own is replaced where it is, and before its rejects are, as a table
@@ -318,9 +320,9 @@ def prepare_shred(warehouse: Warehouse, cfg: Values, state: Values, commits: Val
 
 def _made_anew(
     warehouse: Warehouse,
-    cfg: Values,
+    cfg: Shredded,
     state: Values,
-    commits: Values,
+    commits: Commits,
     rejects: Any,
     columns: list[Values],
 ) -> Values:
@@ -356,7 +358,7 @@ def _made_anew(
 
 
 def swap_shred(
-    warehouse: Warehouse, cfg: Values, state: Values, made: Values, commits: Values
+    warehouse: Warehouse, cfg: Shredded, state: Values, made: Values, commits: Commits
 ) -> None:
     """Have tables that were filled beside the old ones take their names; the rejects are last."""
     macro, relation = warehouse.macro, cfg["target"]
@@ -370,7 +372,7 @@ def swap_shred(
         warehouse.run_all(statements)
 
 
-def _check_own(warehouse: Warehouse, cfg: Values, state: Values, commits: Values) -> None:
+def _check_own(warehouse: Warehouse, cfg: Shredded, state: Values, commits: Commits) -> None:
     """Stop before rows are taken away that no run had recorded when this one began.
 
     By now one may have, and have read further than this one is going to.
@@ -380,7 +382,7 @@ def _check_own(warehouse: Warehouse, cfg: Values, state: Values, commits: Values
         raise _written_by_another(cfg)
 
 
-def _written_by_another(cfg: Values) -> DataError:
+def _written_by_another(cfg: Shredded) -> DataError:
     return DataError(
         f"{cfg['entity']}: another run has written to {cfg['target']} since this one began, which "
         "wrote nothing. Run it again"

@@ -13,6 +13,8 @@ from tidemark.pipeline.tables import (
     tables_of_columns,
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.opened import Opened, RelationName, State
+from tidemark.shapes.settings import Settings
 
 
 def make_slice(warehouse: Warehouse, current: Any, commit_id: int, name: str, sql: str) -> Any:
@@ -40,7 +42,7 @@ def drop_slice(warehouse: Warehouse, slice_: Any) -> None:
 
 
 def kept_rows(
-    warehouse: Warehouse, cfg: Values, plan: Values, load: Values, name: str, sql: str
+    warehouse: Warehouse, cfg: Settings, plan: Values, load: Values, name: str, sql: str
 ) -> Any:
     """Keep rows that are read several times, worked out once, as a slice.
 
@@ -148,14 +150,15 @@ def _whose(warehouse: Warehouse) -> str:
     return f"_{hashlib.md5(warehouse.invocation_id.encode()).hexdigest()[:8]}"
 
 
-def opened_to_come(warehouse: Warehouse, opened: Values, plan: Values) -> Values:
+def opened_to_come(warehouse: Warehouse, opened: Opened, plan: Values) -> Opened:
     """Return the entity with views in place of tables that a load is going to alter.
 
     New columns are there, types are wider. So what a load stages can be looked at while the tables
     are as they are, and a plan alters none.
     """
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
-    views, is_altered = {}, plan["added"] or macro("widened_columns", plan)
+    views: dict[RelationName, str] = {}
+    is_altered = plan["added"] or macro("widened_columns", plan)
     for name in tables_of_columns(cfg, plan, "log") if is_altered else ():
         relation = relations[name]
         if isinstance(relation, str):
@@ -168,5 +171,5 @@ def opened_to_come(warehouse: Warehouse, opened: Values, plan: Values) -> Values
             sql = macro("table_to_come_sql", relation, changes)
         view = macro("run_view", cfg["target"], f"{name}_to_come")
         views[name] = make_view(warehouse, view, sql)
-    state = {**opened["state"], "log_version": None}
+    state: State = {**opened["state"], "log_version": None}
     return {**opened, "relations": {**relations, **views}, "state": state}

@@ -24,6 +24,7 @@ from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import close_views, open_views
 from tidemark.rules.drift import new_columns
 from tidemark.rules.names import unique
+from tidemark.shapes.opened import Commit, Opened, State
 
 _LABELS = {
     "I": "rows_inserted",
@@ -38,7 +39,7 @@ _LABELS = {
 """How a load's line names its figures; the first three always stand there."""
 
 
-def load_entity(warehouse: Warehouse, opened: Values, body: str) -> Values | None:
+def load_entity(warehouse: Warehouse, opened: Opened, body: str) -> Values | None:
     """Load an entity by the steps that every load takes, whatever its family.
 
     What a step returns is not changed by later ones, and nothing can be seen of a load before its
@@ -64,7 +65,7 @@ def load_entity(warehouse: Warehouse, opened: Values, body: str) -> Values | Non
         raise
 
 
-def _load_parts(warehouse: Warehouse, opened: Values, body: str) -> Values | None:
+def _load_parts(warehouse: Warehouse, opened: Opened, body: str) -> Values | None:
     cfg, run, is_first = opened["cfg"], opened["run"], opened["state"]["first"]
     recorded, figures, plan = opened["state"].get("recorded"), None, {}
     notes: list[str] = []
@@ -90,7 +91,7 @@ def _load_parts(warehouse: Warehouse, opened: Values, body: str) -> Values | Non
     return {**(figures or {}), "notes": [*notes, *new["short"]]}
 
 
-def _stage_part(warehouse: Warehouse, opened: Values, source: Values, part: Values) -> Values:
+def _stage_part(warehouse: Warehouse, opened: Opened, source: Values, part: Values) -> Values:
     """Stage a part of a source, check it, and make or alter the tables that it needs."""
     cfg = opened["cfg"]
     staged: Values = warehouse.of_family(cfg, "stage", opened, source, part)
@@ -105,7 +106,7 @@ def _stage_part(warehouse: Warehouse, opened: Values, source: Values, part: Valu
 
 
 def _commit_part(
-    warehouse: Warehouse, opened: Values, staged: Values
+    warehouse: Warehouse, opened: Opened, staged: Values
 ) -> tuple[Values, Values, list[str]]:
     """Derive what a part changes, commit it, bring current after it and record that.
 
@@ -136,7 +137,7 @@ def _commit_part(
     return committed, derived, said
 
 
-def _tell_erased_back(warehouse: Warehouse, opened: Values, commit: Values) -> list[str]:
+def _tell_erased_back(warehouse: Warehouse, opened: Opened, commit: Commit) -> list[str]:
     """Say that keys came again which had been erased; what the run's line says of it."""
     cfg, states, macro = opened["cfg"], opened["commits"]["states"], warehouse.macro
     if not opened["state"].get("has_erased"):
@@ -166,11 +167,11 @@ def _sum_of_figures(sums: Values | None, figures: Values) -> Values:
     return total
 
 
-def _opened_after(opened: Values, plan: Values, committed: Values) -> Values:
+def _opened_after(opened: Opened, plan: Values, committed: Values) -> Opened:
     """Return what the next part of a source is loaded onto."""
     load = committed["load"]
     commit_id, date = load["commit_id"], load["business_date"]
-    state = {
+    state: State = {
         **opened["state"],
         "first": False,
         "has_log": True,

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.column_plan import had_deltas
 from tidemark.rules.drift import changed_layout
+from tidemark.shapes.opened import Opened, Recorded, RelationName, Relations
+from tidemark.shapes.settings import Loaded, Settings
 
-SWAPPED = ("rejects", "supplied", "sensitive", "staging", "landed", "log_table")
+SWAPPED: tuple[RelationName, ...] = (
+    "rejects",
+    "supplied",
+    "sensitive",
+    "staging",
+    "landed",
+    "log_table",
+)
 """What may be written beside the old one to take its name, by what it holds; the log is last."""
 
 
-def prepare_tables(warehouse: Warehouse, opened: Values, staged: Values) -> None:
+def prepare_tables(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
     """Make the entity's tables and views where they are missing, or bring them up to the plan.
 
     A full refresh writes a new log beside the old one, so that the old one stays until the new one
@@ -40,14 +49,14 @@ def prepare_tables(warehouse: Warehouse, opened: Values, staged: Values) -> None
         make_side(warehouse, cfg["file_format"], relations["supplied"], table)
 
 
-def _gets_first_delta(warehouse: Warehouse, opened: Values) -> bool:
+def _gets_first_delta(warehouse: Warehouse, opened: Opened) -> bool:
     has_deltas = warehouse.macro("has_deltas", opened["cfg"])
     if not has_deltas or had_deltas(opened["state"]["recorded"]):
         return False
     return not relation_exists(warehouse, opened["relations"]["supplied"])
 
 
-def _make_all(warehouse: Warehouse, opened: Values, plan: Values) -> None:
+def _make_all(warehouse: Warehouse, opened: Opened, plan: Values) -> None:
     """Make log and side tables, beside the old ones of a full refresh; else current too."""
     cfg, relations, has_log = opened["cfg"], opened["relations"], opened["state"]["has_log"]
     if has_log:
@@ -77,10 +86,10 @@ def make_side(
     warehouse.run_all(warehouse.of_format(file_format, "create_table", relation, columns, options))
 
 
-def side_tables(warehouse: Warehouse, cfg: Values, plan: Values) -> dict[str, Values]:
+def side_tables(warehouse: Warehouse, cfg: Settings, plan: Values) -> dict[RelationName, Values]:
     """Return the tables beside log and current that an entity has: {columns, options} by name."""
     macro, beside = warehouse.macro, {"side": True}
-    tables: dict[str, Values] = {}
+    tables: dict[RelationName, Values] = {}
     if plan["sensitive"]:
         tables["sensitive"] = {"columns": macro("sensitive_columns", plan), "options": beside}
     if macro("has_deltas", cfg):
@@ -93,19 +102,19 @@ def side_tables(warehouse: Warehouse, cfg: Values, plan: Values) -> dict[str, Va
     return tables
 
 
-def write_relations(warehouse: Warehouse, opened: Values) -> Values:
+def write_relations(warehouse: Warehouse, opened: Opened) -> Relations:
     """Return where a run writes, by what it holds.
 
     Log and sensitive of a full refresh lie beside the old ones.
     """
     targets, state = dict(opened["relations"]), opened["state"]
     if state["first"] and state.get("has_log"):
-        names = ["log", "log_table", "sensitive", "staging", "landed"]
+        names: list[RelationName] = ["log", "log_table", "sensitive", "staging", "landed"]
         targets.update({name: warehouse.macro("new_relation", targets[name]) for name in names})
     return targets
 
 
-def make_current(warehouse: Warehouse, cfg: Values, plan: Values, relations: Values) -> None:
+def make_current(warehouse: Warehouse, cfg: Settings, plan: Values, relations: Relations) -> None:
     """Make the current table; a view or a table of somebody else's gives way to a full refresh."""
     current = relations["current"]
     existing = cached_relation(warehouse, current)
@@ -129,7 +138,7 @@ def make_current(warehouse: Warehouse, cfg: Values, plan: Values, relations: Val
     )
 
 
-def _current_properties(warehouse: Warehouse, cfg: Values) -> Values:
+def _current_properties(warehouse: Warehouse, cfg: Settings) -> Values:
     """Return properties of current: the write mode, statistics, those of the model, which win.
 
     A table of hashed keys is looked up by them; of the columns by which it is clustered Delta keeps
@@ -141,20 +150,22 @@ def _current_properties(warehouse: Warehouse, cfg: Values) -> Values:
     return {**properties, **cfg["table_properties"]}
 
 
-def make_history_view(warehouse: Warehouse, cfg: Values, plan: Values, relations: Values) -> None:
+def make_history_view(
+    warehouse: Warehouse, cfg: Settings, plan: Values, relations: Relations
+) -> None:
     """Make the view of the log's rows in force, that is, of what changed on each business date."""
     columns = warehouse.macro("log_columns", plan)
     warehouse.run_all(warehouse.of_format(cfg["file_format"], "evolve_log", relations, columns))
     warehouse.run(warehouse.macro("history_view_sql", plan, relations))
 
 
-def drop_new_log(warehouse: Warehouse, relations: Values) -> None:
+def drop_new_log(warehouse: Warehouse, relations: Relations) -> None:
     """Drop what was written to take the place of another."""
     for name in SWAPPED:
         drop_table(warehouse, warehouse.macro("new_relation", relations[name]))
 
 
-def tell_layout(warehouse: Warehouse, cfg: Values, recorded: Values) -> None:
+def tell_layout(warehouse: Warehouse, cfg: Loaded, recorded: Recorded) -> None:
     """Warn that a table does not follow the layout of the YAML; the commit to come records that."""
     changed = changed_layout(cfg, recorded)
     if changed:
@@ -166,7 +177,7 @@ def tell_layout(warehouse: Warehouse, cfg: Values, recorded: Values) -> None:
         )
 
 
-def evolve_tables(warehouse: Warehouse, opened: Values, plan: Values) -> None:
+def evolve_tables(warehouse: Warehouse, opened: Opened, plan: Values) -> None:
     """Bring the tables up to the plan, once a load may write.
 
     New columns are added, NULL in every row that is there; types widen; a NOT NULL that the YAML
@@ -191,7 +202,7 @@ def evolve_tables(warehouse: Warehouse, opened: Values, plan: Values) -> None:
         _change_write_mode(warehouse, cfg, relations)
 
 
-def alters_tables(warehouse: Warehouse, opened: Values, plan: Values) -> bool:
+def alters_tables(warehouse: Warehouse, opened: Opened, plan: Values) -> bool:
     """Say whether a load alters tables that are there; such a load stages no rows of the log."""
     if opened["state"]["first"] or opened["state"].get("is_evolved"):
         return False
@@ -203,7 +214,7 @@ def alters_tables(warehouse: Warehouse, opened: Values, plan: Values) -> bool:
     )
 
 
-def freed_columns(warehouse: Warehouse, opened: Values, plan: Values) -> list[str]:
+def freed_columns(warehouse: Warehouse, opened: Opened, plan: Values) -> list[str]:
     """Return the columns that current has as NOT NULL and the plan has not."""
     recorded = opened["state"]["recorded"]
     held = names_required(recorded["columns"]) if recorded.get("marks_not_null") else None
@@ -211,7 +222,10 @@ def freed_columns(warehouse: Warehouse, opened: Values, plan: Values) -> list[st
 
 
 def no_longer_required(
-    warehouse: Warehouse, relation: Any, columns: Iterable[Values], held: list[str] | None = None
+    warehouse: Warehouse,
+    relation: Any,
+    columns: Iterable[Mapping[str, Any]],
+    held: list[str] | None = None,
 ) -> list[str]:
     """Return the columns that a table has as NOT NULL and that may be NULL by now, or are none.
 
@@ -229,7 +243,7 @@ def no_longer_required(
     return [name for name in found if name.lower() not in required]
 
 
-def names_required(columns: Iterable[Values]) -> list[str]:
+def names_required(columns: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the names, in lower case, of the columns that are not to be NULL."""
     return [
         column["name"].lower()
@@ -311,28 +325,29 @@ def free_columns(warehouse: Warehouse, relation: Any, names: list[str]) -> None:
         warehouse.run(f"alter table {relation} alter column {quoted} drop not null")
 
 
-def _has_other_mode(opened: Values) -> bool:
+def _has_other_mode(opened: Opened) -> bool:
     recorded = opened["state"]["recorded"].get("write_mode", "copy_on_write")
     return bool(opened["cfg"]["write_mode"] != recorded)
 
 
-def _change_write_mode(warehouse: Warehouse, cfg: Values, relations: Values) -> None:
+def _change_write_mode(warehouse: Warehouse, cfg: Settings, relations: Relations) -> None:
     """Bring current and log to another write mode.
 
     Rows that are marked stay so until `compact` writes their files.
     """
     wanted = "true" if cfg["write_mode"] == "merge_on_read" else "false"
     name = "delta.enableDeletionVectors"
-    for table in ("log",) if name in cfg["table_properties"] else ("log", "current"):
+    tables: list[RelationName] = ["log"] if name in cfg["table_properties"] else ["log", "current"]
+    for table in tables:
         warehouse.run(f"alter table {relations[table]} set tblproperties ('{name}' = '{wanted}')")
 
 
-def opened_evolved(opened: Values) -> Values:
+def opened_evolved(opened: Opened) -> Opened:
     """Return the entity whose tables have been brought up to the plan."""
     return {**opened, "state": {**opened["state"], "log_version": None, "is_evolved": True}}
 
 
-def _take_column_away(warehouse: Warehouse, cfg: Values, relation: Any, column: Values) -> None:
+def _take_column_away(warehouse: Warehouse, cfg: Settings, relation: Any, column: Values) -> None:
     """Drop a column that no commit in force has, as a run left it that died before its commit.
 
     Raises:
@@ -350,13 +365,13 @@ def _take_column_away(warehouse: Warehouse, cfg: Values, relation: Any, column: 
     drop_stored(warehouse, relation, name)
 
 
-def tables_of_columns(cfg: Values, plan: Values, log: str) -> list[str]:
+def tables_of_columns(cfg: Settings, plan: Values, log: RelationName) -> list[RelationName]:
     """Return the tables that have the columns of a plan, by what they hold."""
-    apart = ["sensitive"] if plan["sensitive"] else []
-    return [log, "current", *apart, *(["staging"] if cfg["extract"] == "events" else [])]
+    apart: list[RelationName] = ["sensitive"] if plan["sensitive"] else []
+    return [log, "current", *apart, *(("staging",) if cfg["extract"] == "events" else ())]
 
 
-def needed_relations(recorded: Values) -> list[str]:
+def needed_relations(recorded: Recorded) -> list[RelationName]:
     """Return the relations that an entity has, by what they hold."""
     is_apart = any(column.get("sensitive") for column in recorded["columns"])
     return [
@@ -367,9 +382,9 @@ def needed_relations(recorded: Values) -> list[str]:
     ]
 
 
-def present_relations(warehouse: Warehouse, relations: Values) -> list[str]:
+def present_relations(warehouse: Warehouse, relations: Relations) -> list[RelationName]:
     """Return which of these relations are there, by what they hold: it asks once."""
-    names: dict[str, list[str]] = {}
+    names: dict[str, list[RelationName]] = {}
     for name, relation in relations.items():
         names.setdefault(relation.identifier.lower(), []).append(name)
     schema = relations["current"].include(identifier=False)

@@ -5,22 +5,24 @@ from __future__ import annotations
 from tidemark.pipeline.slices import drop_slice, drop_slices, make_slice
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.timeline import steps_to
+from tidemark.shapes.opened import Commit, Commits
+from tidemark.shapes.settings import Settings
 
 
 def timeline(
-    warehouse: Warehouse, commits: Values, relation: str, before: int | None = None
+    warehouse: Warehouse, commits: Commits, relation: str, before: int | None = None
 ) -> list[Values]:
     """Return the commits of an entity that took effect, in order; at most one row per commit."""
     return warehouse.rows(warehouse.macro("timeline_sql", commits["states"], relation, before))
 
 
-def steps_of_rollback(warehouse: Warehouse, commits: Values, commit: Values) -> Values:
+def steps_of_rollback(warehouse: Warehouse, commits: Commits, commit: Commit) -> Values:
     """Return what a rollback that is recorded undoes and makes hold again."""
     before = timeline(warehouse, commits, commit["relation"], commit["commit_id"])
     return steps_to(before, commit["source_commit_id"])
 
 
-def mark_undone(warehouse: Warehouse, cfg: Values, commits: Values, commit: Values) -> Values:
+def mark_undone(warehouse: Warehouse, cfg: Settings, commits: Commits, commit: Commit) -> Values:
     """Record that commits are undone by a rollback, or hold again; return these steps.
 
     Doing it twice changes nothing.
@@ -33,9 +35,9 @@ def mark_undone(warehouse: Warehouse, cfg: Values, commits: Values, commit: Valu
 
 def record_undone(
     warehouse: Warehouse,
-    cfg: Values,
-    commits: Values,
-    commit: Values,
+    cfg: Settings,
+    commits: Commits,
+    commit: Commit,
     undone: list[int],
     redone: list[int],
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from tidemark.shapes.settings import Settings
+
 Values = dict[str, Any]
 """Settings, a plan, a load or a commit, by the names that macros read."""
 
@@ -31,7 +33,7 @@ class Warehouse(Protocol):
     def of_format(self, file_format: str, name: str, *arguments: Any) -> Any:
         """Return what the macro of a format returns."""
 
-    def of_family(self, cfg: Values, name: str, *arguments: Any) -> Any:
+    def of_family(self, cfg: Settings, name: str, *arguments: Any) -> Any:
         """Take a step as an entity's family does; extracts and events share those of a log."""
 
     def run(self, sql: str) -> Any:

@@ -10,15 +10,16 @@ from tidemark.pipeline.delta_files import check_staged
 from tidemark.pipeline.slices import prefix_of_views
 from tidemark.pipeline.tables import write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.opened import Asked, Opened
 
 
-def engine_of(opened: Values) -> str:
+def engine_of(opened: Asked) -> str:
     """Return the engine that an entity asks for, or the run for all that ask for none."""
     engine: str = opened["cfg"]["engine"] or opened["run"]["engine"]
     return engine
 
 
-def tries_workers(warehouse: Warehouse, opened: Values, body: str, why_not: str) -> bool:
+def tries_workers(warehouse: Warehouse, opened: Opened, body: str, why_not: str) -> bool:
     """Say whether the engine in the workers tries a load; where not, why not is told.
 
     Args:
@@ -36,7 +37,7 @@ def tries_workers(warehouse: Warehouse, opened: Values, body: str, why_not: str)
     return not why
 
 
-def asks_workers(warehouse: Warehouse, opened: Values) -> bool:
+def asks_workers(warehouse: Warehouse, opened: Opened) -> bool:
     """Say whether the engine in the workers is to be asked for a load."""
     run = opened["run"]
     if engine_of(opened) == "spark" or run["empty"] or run["full_refresh"]:
@@ -44,7 +45,7 @@ def asks_workers(warehouse: Warehouse, opened: Values) -> bool:
     return bool(warehouse.macro("can", "run_workers"))
 
 
-def why_not_workers(warehouse: Warehouse, opened: Values, body: str, why_not: str) -> str | None:
+def why_not_workers(warehouse: Warehouse, opened: Opened, body: str, why_not: str) -> str | None:
     """Return why the engine in the workers does not try a load, as of tries_workers()."""
     cfg = opened["cfg"]
     if body.strip() != warehouse.macro("extract_sql", cfg).strip():
@@ -69,7 +70,7 @@ def of_engine(name: str, *arguments: Any) -> Any:
     return getattr(import_module(module), function)(*arguments)
 
 
-def open_views(warehouse: Warehouse, opened: Values) -> None:
+def open_views(warehouse: Warehouse, opened: Opened) -> None:
     """Have the workers answer what they can of the queries of an extract's load."""
     cfg, engine = opened["cfg"], engine_of(opened)
     is_taken = cfg.get("extract") in ("full", "delta", "events")
@@ -82,13 +83,13 @@ def open_views(warehouse: Warehouse, opened: Values) -> None:
         warehouse.adapter.open_views(prefix, partial(leave_to_spark, warehouse, opened))
 
 
-def close_views(warehouse: Warehouse, opened: Values) -> None:
+def close_views(warehouse: Warehouse, opened: Opened) -> None:
     """Remove what the workers have kept of a load that failed."""
     if warehouse.macro("can", "run_workers"):
         warehouse.adapter.close_views(prefix_of_views(warehouse, opened["cfg"]["target"]))
 
 
-def leave_to_spark(warehouse: Warehouse, opened: Values, why: str) -> None:
+def leave_to_spark(warehouse: Warehouse, opened: Opened, why: str) -> None:
     """Say why a load goes by Spark SQL: on the console where the workers were asked for, once."""
     left = opened["run"].setdefault("left_to_spark", [])
     is_told = engine_of(opened) == "workers" and opened["cfg"]["entity"] not in left
@@ -97,7 +98,7 @@ def leave_to_spark(warehouse: Warehouse, opened: Values, why: str) -> None:
     tell(f"{opened['cfg']['entity']}: by Spark SQL, as {why}")
 
 
-def files_of_workers(warehouse: Warehouse, opened: Values, staged: Values, load: Values) -> Any:
+def files_of_workers(warehouse: Warehouse, opened: Opened, staged: Values, load: Values) -> Any:
     """Return the files of a load, once its tables are there; None of what Spark is to write."""
     written = staged["uncommitted"]
     if staged.get("kept"):

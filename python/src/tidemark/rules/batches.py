@@ -15,6 +15,8 @@ from typing import Any
 from tidemark.rules.event_plan import aliases_of, new_in_schemas
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.source_types import connect_columns
+from tidemark.shapes.opened import Recorded
+from tidemark.shapes.settings import Settings
 
 Batch = dict[str, Any]
 Config = Mapping[str, Any]
@@ -133,7 +135,7 @@ def columns_of_schema(text: str) -> list[dict[str, Any]]:
     return connect_columns(of_row[0] if of_row else [])
 
 
-def take_up_columns(cfg: Config, batch: Batch, statement: Statement) -> None:
+def take_up_columns(cfg: Settings, batch: Batch, statement: Statement) -> None:
     """Tell the batch what a statement adds, also where no row brings it.
 
     The statement is told what the rows that are there get (`fills`).
@@ -164,7 +166,7 @@ def take_up_columns(cfg: Config, batch: Batch, statement: Statement) -> None:
 
 
 def fills_of_schemas(
-    cfg: Config, plan: Config, batch: Config, recorded: Config | None
+    cfg: Settings, plan: Config, batch: Config, recorded: Recorded | None
 ) -> list[dict[str, Any]]:
     """Return fills of the columns that the inline schemas of a batch show to be new."""
     if cfg["sequence_by"]:
@@ -184,7 +186,7 @@ def fills_of_schemas(
     ]
 
 
-def columns_out_of_sight(cfg: Config, plan: Config, statements: Sequence[Config]) -> list[str]:
+def columns_out_of_sight(cfg: Settings, plan: Config, statements: Sequence[Config]) -> list[str]:
     """Return what columns rows of a table without key had, by which no event finds them any more.
 
     They are known by all values, and were stored with other columns than the images of before have

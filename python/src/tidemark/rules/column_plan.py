@@ -15,16 +15,18 @@ from tidemark.model.suggestions import did_you_mean
 from tidemark.rules.drift import column_role, keys_in_order, named, recorded_layout
 from tidemark.rules.names import is_chosen, lowered, names_of, unique
 from tidemark.rules.types import wider_type
+from tidemark.shapes.opened import Recorded
+from tidemark.shapes.settings import Settings
 
 Column = Mapping[str, Any]
 Config = Mapping[str, Any]
 
 
 def column_plan(
-    cfg: Config,
+    cfg: Settings,
     source_columns: Sequence[Column],
     types: Mapping[str, str],
-    recorded: Config | None,
+    recorded: Recorded | None,
     origin: str,
     reserved: Collection[str],
     recipe: int,
@@ -94,7 +96,7 @@ def column_plan(
     }
 
 
-def columns_by_use(columns: Sequence[Column], recorded: Config | None) -> dict[str, list[Column]]:
+def columns_by_use(columns: Sequence[Column], recorded: Recorded | None) -> dict[str, list[Column]]:
     """Return which columns a plan compares, ignores, stores, keeps apart and adds.
 
     Example:
@@ -138,7 +140,7 @@ def _arrived(
     return arrived, supplied, errors
 
 
-def _supplied_problems(cfg: Config, supplied: Collection[str]) -> Iterator[str]:
+def _supplied_problems(cfg: Settings, supplied: Collection[str]) -> Iterator[str]:
     """A reserved column may only come from a model that is set to supply it."""
     hashes = ("_key_hash", "_row_hash")
     allowed: tuple[str, ...] = ("_unreadable", "_malformed")
@@ -154,7 +156,7 @@ def _supplied_problems(cfg: Config, supplied: Collection[str]) -> Iterator[str]:
 
 
 def _named_problems(
-    cfg: Config, arrived: Sequence[Column], past: Config, origin: str
+    cfg: Settings, arrived: Sequence[Column], past: Recorded, origin: str
 ) -> Iterator[str]:
     """What the YAML names must be there, save for what an earlier extract had or did not yet."""
     as_they_are, declared = names_of(arrived), names_of(cfg["columns"])
@@ -181,7 +183,7 @@ def _named_problems(
     yield from misplaced_layout(cfg, names, f"is not in the extract{origin}")
 
 
-def _names(cfg: Config, arrived: Mapping[str, Column], past: Config) -> list[str]:
+def _names(cfg: Settings, arrived: Mapping[str, Column], past: Recorded) -> list[str]:
     """Recorded columns in their order, then new ones: of the YAML, then as the extract has them."""
     known = names_of(past.get("columns", []))
     come = unique([*names_of(cfg["columns"]), *names_of(arrived.values())])
@@ -190,18 +192,19 @@ def _names(cfg: Config, arrived: Mapping[str, Column], past: Config) -> list[str
 
 
 def _planned(
-    cfg: Config,
+    cfg: Settings,
     name: str,
     source: Column | None,
     types: Mapping[str, str],
-    recorded: Config | None,
+    recorded: Recorded | None,
     keys: Collection[str],
 ) -> dict[str, Any]:
     lower, past = name.lower(), recorded or {}
     known = next((one for one in past.get("columns", []) if one["name"] == name), None)
     is_past = past.get("is_past", False)
     dropped = known is not None and known.get("dropped", False) and (source is None or is_past)
-    declaration = {one["name"].lower(): one for one in cfg["columns"]}.get(lower, {})
+    declared = {one["name"].lower(): one for one in cfg["columns"]}
+    declaration: Mapping[str, Any] = declared.get(lower, {})
     source_type = source["type"] if source else None
     kind = types.get(lower) or source_type
     if known is not None:
@@ -237,7 +240,7 @@ def _planned(
     }
 
 
-def is_held(recorded: Config | None, column: Column | None) -> bool:
+def is_held(recorded: Recorded | None, column: Column | None) -> bool:
     """Return whether a column may be NOT NULL in current, by what the last commit recorded.
 
     So may one that has been so in every commit of the log, and no other, or current could not be
@@ -273,7 +276,7 @@ def _recorded_column(column: Column) -> dict[str, Any]:
     }
 
 
-def _lacking(columns: Sequence[Column], past: Config) -> dict[str, list[str]]:
+def _lacking(columns: Sequence[Column], past: Recorded) -> dict[str, list[str]]:
     """Which columns did not come with the extract."""
     not_yet = past.get("not_yet", [])
     lacks = [
@@ -284,7 +287,7 @@ def _lacking(columns: Sequence[Column], past: Config) -> dict[str, list[str]]:
     return {"lacks": lacks} if lacks else {}
 
 
-def had_deltas(past: Config) -> bool:
+def had_deltas(past: Recorded) -> bool:
     """Return whether some date of the log was a delta.
 
     Example:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
 
 from tidemark.errors import UsageError
 from tidemark.rules.drift import hashed_as
-
-Column = Mapping[str, Any]
-Config = Mapping[str, Any]
+from tidemark.shapes.opened import Recorded, RecordedColumn, RecordedSource
 
 
-def recorded_back(now: Config, then: Config | None, named: Collection[str]) -> Config:
+def recorded_back(now: Recorded, then: Recorded | None, named: Collection[str]) -> Recorded:
     """Return what an entity is held to at a commit that recorded `then`.
 
     Of change events what is known of the source is as it was then, as what was undone is read
@@ -38,7 +35,7 @@ def recorded_back(now: Config, then: Config | None, named: Collection[str]) -> C
     }
 
 
-def source_back(now: Config, then: Config) -> dict[str, Any]:
+def source_back(now: RecordedSource, then: RecordedSource) -> RecordedSource:
     """Return what is known of a source.
 
     The table keeps the names that it has got, by which the YAML may know it by now; its events are
@@ -59,8 +56,8 @@ def source_back(now: Config, then: Config) -> dict[str, Any]:
 
 
 def columns_back(
-    now: Sequence[Column], then: Iterable[Column], named: Collection[str]
-) -> list[Column]:
+    now: Sequence[RecordedColumn], then: Iterable[RecordedColumn], named: Collection[str]
+) -> list[RecordedColumn]:
     """Return the columns `now`, in their order, with the names that they had `then`.
 
     They are known by what hashes know them as. Of one that has come since and whose name is taken
@@ -87,7 +84,7 @@ def columns_back(
         if hashed in before and hashed not in names and before[hashed]["name"].lower() not in taken:
             names[hashed] = before[hashed]["name"]
             taken.append(names[hashed].lower())
-    back: list[Column] = []
+    back: list[RecordedColumn] = []
     for column in now:
         hashed = hashed_as(column)
         if hashed in names and hashed in before:
@@ -117,7 +114,9 @@ def free_name(name: str, taken: Collection[str]) -> str:
     return next(one for one in free if one.lower() not in taken)
 
 
-def renames_back(entity: str, now: Sequence[Column], back: Sequence[Column]) -> list[list[str]]:
+def renames_back(
+    entity: str, now: Sequence[RecordedColumn], back: Sequence[RecordedColumn]
+) -> list[list[str]]:
     """Return `[old, new]` of the columns that are called otherwise, each once its name is free.
 
     Example:
@@ -149,13 +148,15 @@ def renames_back(entity: str, now: Sequence[Column], back: Sequence[Column]) -> 
     return ordered
 
 
-def columns_return(now: Sequence[Column], back: Sequence[Column]) -> bool:
+def columns_return(now: Sequence[RecordedColumn], back: Sequence[RecordedColumn]) -> bool:
     """Return whether columns are in current by one of two records, and are not by the other."""
     pairs = zip(now, back, strict=False)
     return any(one.get("gone", False) != other.get("gone", False) for one, other in pairs)
 
 
-def columns_meant(recorded: Sequence[Column], meant: Iterable[Column]) -> list[Column] | None:
+def columns_meant(
+    recorded: Sequence[RecordedColumn], meant: Iterable[RecordedColumn]
+) -> list[RecordedColumn] | None:
     """Return the columns as a commit that did not come to its end was to have them.
 
     Example:

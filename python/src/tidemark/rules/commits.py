@@ -11,26 +11,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tidemark.rules.timeline import LOADS
+from tidemark.shapes.opened import DatedLoad, Inflight, State
 
-State = Mapping[str, Any]
+CommitState = Mapping[str, Any]
 
 LOG_KINDS = ("load", "full_refresh", "rehash", "rollback")
 
 
-def last_states(states: Iterable[State]) -> list[State]:
+def last_states(states: Iterable[CommitState]) -> list[CommitState]:
     """Return the last state of each commit, the last commit first.
 
     Example:
         >>> [(one["commit_id"], one["state"]) for one in last_states(states)]
         [(2, 'inflight'), (1, 'completed')]
     """
-    commits: dict[Any, State] = {}
+    commits: dict[Any, CommitState] = {}
     for state in states:
         commits.setdefault(state["commit_id"], state)
     return list(commits.values())
 
 
-def judged_state(states: Iterable[State], business_date: str | None) -> dict[str, Any]:
+def judged_state(states: Iterable[CommitState], business_date: str | None) -> State:
     """Return how an entity stands, for a run of a business date.
 
     Example:
@@ -64,7 +65,7 @@ def judged_state(states: Iterable[State], business_date: str | None) -> dict[str
     failed = [one for one in commits if one["state"] == "rolled_back" and one["undone_by"] is None]
     numbers = [one["last_sequence_num"] for one in since if one["last_sequence_num"] is not None]
     config = next((one["config"] for one in completed if one["config"]), None)
-    nothing = {"business_date": None, "commit_id": None, "extract": None}
+    nothing: DatedLoad = {"business_date": None, "commit_id": None, "extract": None}
     this_load, earlier_load, last_load = (
         (found or [nothing])[-1] for found in (this, earlier, loads)
     )
@@ -90,7 +91,9 @@ def judged_state(states: Iterable[State], business_date: str | None) -> dict[str
     }
 
 
-def judged_marks(own: Iterable[State], others: Iterable[State], kind: str) -> dict[str, Any]:
+def judged_marks(
+    own: Iterable[CommitState], others: Iterable[CommitState], kind: str
+) -> dict[str, Any]:
     """Return how far what is derived from an entity has read it, and what its commits are by now.
 
     Example:
@@ -123,19 +126,24 @@ def judged_marks(own: Iterable[State], others: Iterable[State], kind: str) -> di
     }
 
 
-def _first_id(commits: Iterable[State], kinds: Sequence[str]) -> int:
+def _first_id(commits: Iterable[CommitState], kinds: Sequence[str]) -> int:
     return next((int(one["commit_id"]) for one in commits if one["kind"] in kinds), 0)
 
 
-def _load(state: State) -> dict[str, Any]:
+def _load(state: CommitState) -> DatedLoad:
     date = str(state["business_date"]) if state["business_date"] else ""
     extract = _parsed(state["config"] or "{}").get("extract")
     return {"business_date": date, "commit_id": state["commit_id"], "extract": extract}
 
 
-def _inflight(state: State) -> dict[str, Any]:
-    date = {"business_date": str(state["business_date"])} if state["business_date"] else {}
-    return {name: state[name] for name in ("commit_id", "kind", "config")} | date
+def _inflight(state: CommitState) -> Inflight:
+    date = state["business_date"]
+    left: Inflight = {
+        "commit_id": state["commit_id"],
+        "kind": state["kind"],
+        "config": state["config"],
+    }
+    return {**left, "business_date": str(date)} if date else left
 
 
 def _parsed(config: str) -> Any:

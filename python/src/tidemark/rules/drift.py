@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from tidemark.rules.types import wider_type
+from tidemark.shapes.opened import Recorded
+from tidemark.shapes.settings import Loaded, Settings
 
 Config = Mapping[str, Any]
 Column = Mapping[str, Any]
@@ -26,7 +28,7 @@ FIXED = {
 }
 
 
-def config_drift(cfg: Config, plan: Plan, recorded: Config, origin: str = "") -> list[str]:
+def config_drift(cfg: Settings, plan: Plan, recorded: Recorded, origin: str = "") -> list[str]:
     """Return what changed and cannot: sentences, each of which says what to do.
 
     Nothing is written where there are some.
@@ -67,7 +69,7 @@ def config_drift(cfg: Config, plan: Plan, recorded: Config, origin: str = "") ->
 
 
 def _column_drift(
-    cfg: Config, column: Column, known: Column, recorded: Config, origin: str
+    cfg: Settings, column: Column, known: Column, recorded: Recorded, origin: str
 ) -> list[str]:
     name, role, drift = column["name"], column_role(column), []
     is_gone = column["source_type"] is None and role == "compared" and cfg["extract"] != "events"
@@ -101,7 +103,7 @@ def _column_drift(
     return drift
 
 
-def choice_drift(plan: Plan, recorded: Config) -> list[str]:
+def choice_drift(plan: Plan, recorded: Recorded) -> list[str]:
     """Return which columns the choice of columns cannot take or leave on a table without key.
 
     Its rows are found by all values that are stored.
@@ -123,7 +125,7 @@ def choice_drift(plan: Plan, recorded: Config) -> list[str]:
     return drift
 
 
-def keys_in_order(cfg: Config, recorded: Config | None) -> list[str]:
+def keys_in_order(cfg: Settings, recorded: Recorded | None) -> list[str]:
     """Return the keys in the order of the hashes that are stored.
 
     Where the YAML has the same ones in another order, that says nothing; but not of hashes that the
@@ -159,22 +161,23 @@ def shown(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def column_role(column: Column) -> str:
+def column_role(column: Column) -> Literal["key", "compared", "ignored"]:
     """Return what a column is to the comparison of rows: `key`, `ignored` or `compared`."""
     if column["key"]:
         return "key"
     return "ignored" if column["ignored"] else "compared"
 
 
-def is_retagged(cfg: Config, recorded: Config) -> bool:
+def is_retagged(cfg: Settings | Recorded, recorded: Recorded) -> bool:
     """Return whether current is to show other rows, or other tags, than by what was recorded.
 
     It is then written anew from the log.
     """
-    return any(cfg[name] != recorded[name] for name in ("tag_unchanged", "soft_delete"))
+    is_other = cfg["soft_delete"] != recorded["soft_delete"]
+    return is_other or cfg["tag_unchanged"] != recorded["tag_unchanged"]
 
 
-def recorded_layout(cfg: Config) -> dict[str, Any]:
+def recorded_layout(cfg: Loaded) -> dict[str, Any]:
     """Return how a table is laid out by the YAML, to be recorded.
 
     It is made so once: another layout is no drift, but nothing follows it.
@@ -187,7 +190,7 @@ def recorded_layout(cfg: Config) -> dict[str, Any]:
     }
 
 
-def changed_layout(cfg: Config, recorded: Config) -> list[str]:
+def changed_layout(cfg: Loaded, recorded: Recorded) -> list[str]:
     """Return which settings of that are not as the last commit recorded them, if it did."""
     before = recorded.get("layout")
     now = recorded_layout(cfg)
@@ -195,7 +198,7 @@ def changed_layout(cfg: Config, recorded: Config) -> list[str]:
 
 
 def left_out_columns(
-    file_names: Iterable[str], source_columns: Iterable[Column], recorded: Config | None
+    file_names: Iterable[str], source_columns: Iterable[Column], recorded: Recorded | None
 ) -> list[str]:
     """Return the columns of the files, lower case, that the model does not yield.
 
@@ -210,7 +213,7 @@ def left_out_columns(
     return [name for name in dict.fromkeys(names) if name not in yielded]
 
 
-def new_columns(cfg: Config, plan: Plan, recorded: Config | None) -> dict[str, list[str]]:
+def new_columns(cfg: Settings, plan: Plan, recorded: Recorded | None) -> dict[str, list[str]]:
     """Return what a run tells of columns that it met for the first time.
 
     On a first run only what JSON has beside the YAML is told, as nothing else chose to leave it

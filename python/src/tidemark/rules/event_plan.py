@@ -26,6 +26,8 @@ from tidemark.rules.column_plan import columns_by_use, held_not_null, is_held
 from tidemark.rules.drift import column_role, keys_in_order, named, recorded_layout
 from tidemark.rules.names import is_chosen, lowered, names_of, unique
 from tidemark.rules.types import is_widening, struct_fields, wider_type
+from tidemark.shapes.opened import Recorded
+from tidemark.shapes.settings import Settings
 
 Column = Mapping[str, Any]
 Config = Mapping[str, Any]
@@ -34,10 +36,10 @@ Fields = Mapping[Any, Column]
 
 
 def event_plan(
-    cfg: Config,
+    cfg: Settings,
     found: Found,
     types: Mapping[str, str],
-    recorded: Config | None,
+    recorded: Recorded | None,
     reserved: Collection[str],
     recipe: int,
 ) -> dict[str, Any]:
@@ -91,7 +93,7 @@ def event_plan(
     return _plan(cfg, found, recorded, columns, excluded, recipe)
 
 
-def aliases_of(cfg: Config, found: Found, known_columns: Sequence[Column] = ()) -> dict[str, str]:
+def aliases_of(cfg: Settings, found: Found, known_columns: Sequence[Column] = ()) -> dict[str, str]:
     """Return former names, lower case, and the present name of each.
 
     They are those of `previous_names`, and of renames in the batch whose new name is declared, but
@@ -116,9 +118,9 @@ def aliases_of(cfg: Config, found: Found, known_columns: Sequence[Column] = ()) 
 
 
 def _names(
-    cfg: Config,
+    cfg: Settings,
     found: Found,
-    recorded: Config | None,
+    recorded: Recorded | None,
     aliases: Mapping[str, str],
     reserved: Collection[str],
     errors: list[str],
@@ -165,10 +167,10 @@ def _source_names(name: str, aliases: Mapping[str, str], found: Found) -> list[s
 
 
 def _planned(
-    cfg: Config,
+    cfg: Settings,
     found: Found,
     types: Mapping[str, str],
-    recorded: Config | None,
+    recorded: Recorded | None,
     sources: Sequence[str],
     name: str,
     number: int,
@@ -177,7 +179,8 @@ def _planned(
     known_columns = past.get("columns", [])
     known = next((one for one in known_columns if one["name"] == name), None)
     is_gone = known is not None and known.get("gone", False)
-    declaration = {one["name"].lower(): one for one in cfg["columns"]}.get(lower, {})
+    declared = {one["name"].lower(): one for one in cfg["columns"]}
+    declaration: Mapping[str, Any] = declared.get(lower, {})
     fields = _fields_of(sources, found)
     source_type = _field_type(cfg, sources, fields, found)
     kind = types.get(lower) or (known["type"] if known else source_type)
@@ -235,7 +238,7 @@ def _fields_of(sources: Sequence[str], found: Found) -> dict[Any, Column]:
     }
 
 
-def _field_type(cfg: Config, sources: Sequence[str], fields: Fields, found: Found) -> str | None:
+def _field_type(cfg: Settings, sources: Sequence[str], fields: Fields, found: Found) -> str | None:
     """The type of a column at the source.
 
     That is by its last schema, unless rows of the batch before that need a wider one. The DDL, if
@@ -255,7 +258,7 @@ def _field_type(cfg: Config, sources: Sequence[str], fields: Fields, found: Foun
     return kind
 
 
-def _encodings_of(cfg: Config, name: str, fields: Fields, found: Found) -> dict[Any, str]:
+def _encodings_of(cfg: Settings, name: str, fields: Fields, found: Found) -> dict[Any, str]:
     """Encoding by schema id; the key None stands for events without inline schema."""
     for column, encoding in cfg["encodings"].items():
         if column.lower() == name.lower():
@@ -285,7 +288,7 @@ def _reads_column(expression: str, name: str) -> bool:
 
 
 def _misspelt(
-    cfg: Config, found: Found, recorded: Config | None, present: Sequence[str]
+    cfg: Settings, found: Found, recorded: Recorded | None, present: Sequence[str]
 ) -> Iterator[str]:
     """Names in `columns` and `ignore_null_updates` that are no column's.
 
@@ -299,7 +302,7 @@ def _misspelt(
     spelt = unique([*found["names"], *names_of(found["ddl"] or []), *names_of(typed), *present])
     known = lowered(spelt)
     for setting in ("columns", "ignore_null_updates"):
-        chosen = cfg["chosen" if setting == "columns" else setting]
+        chosen = cfg["chosen"] if setting == "columns" else cfg["ignore_null_updates"]
         wanted = chosen["include"] + chosen["exclude"]
         for name in wanted:
             others = [one for one in known if one not in wanted]
@@ -309,9 +312,9 @@ def _misspelt(
 
 
 def _plan(
-    cfg: Config,
+    cfg: Settings,
     found: Found,
-    recorded: Config | None,
+    recorded: Recorded | None,
     columns: Sequence[dict[str, Any]],
     excluded: Sequence[str],
     recipe: int,
@@ -386,7 +389,7 @@ def _recorded_column(column: Column) -> dict[str, Any]:
     return told | held_not_null(column)
 
 
-def _excluded_types(cfg: Config, past: Config, columns: Sequence[Column]) -> dict[str, str]:
+def _excluded_types(cfg: Settings, past: Recorded, columns: Sequence[Column]) -> dict[str, str]:
     """Types of the columns of lines that the setting `columns` leaves out, by name.
 
     A predicate may read one that no line of a batch brings.
@@ -399,7 +402,7 @@ def _excluded_types(cfg: Config, past: Config, columns: Sequence[Column]) -> dic
     return types
 
 
-def check_new_columns(cfg: Config, plan: Config, recorded: Config | None) -> None:
+def check_new_columns(cfg: Settings, plan: Config, recorded: Recorded | None) -> None:
     """Refuse a column that the source has got, by the policy for added columns.
 
     Raises:
@@ -417,7 +420,9 @@ def check_new_columns(cfg: Config, plan: Config, recorded: Config | None) -> Non
             )
 
 
-def check_told_columns(cfg: Config, plan: Config, found: Found, recorded: Config | None) -> None:
+def check_told_columns(
+    cfg: Settings, plan: Config, found: Found, recorded: Recorded | None
+) -> None:
     """Refuse to make tables of columns that nothing tells.
 
     Of the key alone the names are known, and a type that is guessed would stay.
@@ -437,7 +442,7 @@ def check_told_columns(cfg: Config, plan: Config, found: Found, recorded: Config
     )
 
 
-def new_in_schemas(plan: Config, batch: Config, recorded: Config | None) -> list[tuple[Any, int]]:
+def new_in_schemas(plan: Config, batch: Config, recorded: Recorded | None) -> list[tuple[Any, int]]:
     """Return columns with a default that are new at the source, and the first event of each.
 
     Where no DDL events come (PostgreSQL), the inline schemas show that, and the rows that were
@@ -479,7 +484,7 @@ def new_in_schemas(plan: Config, batch: Config, recorded: Config | None) -> list
     return found
 
 
-def told_names(batch: Config, recorded: Config | None) -> list[str]:
+def told_names(batch: Config, recorded: Recorded | None) -> list[str]:
     """Return the names, lower case, of all columns that have come up to a batch.
 
     There may be columns of the target for them or not.
@@ -493,7 +498,7 @@ def told_names(batch: Config, recorded: Config | None) -> list[str]:
 
 
 def identifying_names(
-    cfg: Config, columns: Sequence[Column] | None, recorded: Config | None, meta: Sequence[str]
+    cfg: Settings, columns: Sequence[Column] | None, recorded: Recorded | None, meta: Sequence[str]
 ) -> list[str]:
     """Return the columns that an event is known by even where they are NULL.
 
@@ -558,7 +563,7 @@ def names_to_come(batch: Config, stretch: Config) -> list[str]:
 
 
 def sequence_plan(
-    cfg: Config, kind: str, recorded: str | None, guessed: Collection[str] = ()
+    cfg: Settings, kind: str, recorded: str | None, guessed: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return what becomes of a sequence whose type is not the recorded one.
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tidemark.shapes.opened import Run
+from tidemark.shapes.settings import Loaded, Settings
+
 Config = Mapping[str, Any]
 Figures = Mapping[str, Any]
 
 
-def deletes_too_much(cfg: Config, figures: Figures) -> bool:
+def deletes_too_much(cfg: Settings, figures: Figures) -> bool:
     """Return whether a full extract is empty or would delete more than it may.
 
     Example:
@@ -46,7 +49,7 @@ def guarded_deletes(figures: Figures) -> dict[str, int]:
     return {"existing": existing, "deleted": deleted}
 
 
-def rejects_too_many(cfg: Config, run: Config, figures: Figures) -> bool:
+def rejects_too_many(cfg: Loaded, run: Run, figures: Figures) -> bool:
     """Return whether a load rejects more of what it read than it may.
 
     Args:
@@ -58,7 +61,7 @@ def rejects_too_many(cfg: Config, run: Config, figures: Figures) -> bool:
     return guarded["rejected"] > _part(most_rejects(cfg, run), guarded["read"])
 
 
-def most_rejects(cfg: Config, run: Config) -> float:
+def most_rejects(cfg: Loaded, run: Run) -> float:
     """Return the part of what a load reads that may be rejected.
 
     Example:

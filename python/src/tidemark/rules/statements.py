@@ -19,6 +19,8 @@ from tidemark.rules.types import (
     type_in_lower_case,
     wider_type,
 )
+from tidemark.shapes.opened import Recorded
+from tidemark.shapes.settings import Settings
 
 Batch = dict[str, Any]
 Change = dict[str, Any]
@@ -27,7 +29,7 @@ Config = Mapping[str, Any]
 Said = Mapping[str, Any]
 
 
-def canonical_statement(row: Config, batch: Batch, cfg: Config) -> dict[str, Any] | None:
+def canonical_statement(row: Config, batch: Batch, cfg: Settings) -> dict[str, Any] | None:
     """Return what a canonical DDL event says: {operation, table, previous, columns}.
 
     Args:
@@ -177,7 +179,7 @@ def check_told_types(entity: str, columns: Iterable[Column] | None) -> None:
 
 
 def judge_statement(
-    cfg: Config,
+    cfg: Settings,
     batch: Batch,
     statement: dict[str, Any],
     said: Said,
@@ -248,7 +250,7 @@ def _followed(batch: Batch, said: Said, is_renamed: bool) -> dict[str, list[str]
     return {}
 
 
-def column_changes(cfg: Config, said: Said, before: Sequence[Column] | None) -> list[Change]:
+def column_changes(cfg: Settings, said: Said, before: Sequence[Column] | None) -> list[Change]:
     """Return the changes of columns between two lists; a rename where the statement says so.
 
     Example:
@@ -292,7 +294,7 @@ def column_changes(cfg: Config, said: Said, before: Sequence[Column] | None) -> 
 
 
 def _type_changes(
-    cfg: Config, after: Sequence[Column], before: Sequence[Column], renamed: Mapping[str, str]
+    cfg: Settings, after: Sequence[Column], before: Sequence[Column], renamed: Mapping[str, str]
 ) -> Iterator[Change]:
     declared = lowered(one["name"] for one in cfg["columns"] if one.get("data_type"))
     kept = aliases_of(cfg, {"renames": {}})
@@ -313,7 +315,7 @@ def _type_changes(
             yield {"kind": kind, "name": name, "type": column["type"], "was": was}
 
 
-def judge_change(cfg: Config, change: Change) -> dict[str, Any]:
+def judge_change(cfg: Settings, change: Change) -> dict[str, Any]:
     """Return what becomes of a change by policy: {policy}.
 
     A column whose name `previous_names` keeps is not renamed.
@@ -399,7 +401,7 @@ def hidden_renames(said: Said, before: Sequence[Column]) -> list[Change]:
     ]
 
 
-def failed_policy(cfg: Config, statement: Said, change: Change, is_cut: bool = True) -> DataError:
+def failed_policy(cfg: Settings, statement: Said, change: Change, is_cut: bool = True) -> DataError:
     """Return the error that a statement stops with, by policy or because it cannot be followed.
 
     Args:
@@ -424,7 +426,7 @@ def failed_policy(cfg: Config, statement: Said, change: Change, is_cut: bool = T
     )
 
 
-def check_name_of_key(cfg: Config, recorded: Config, statement: Said, change: Change) -> None:
+def check_name_of_key(cfg: Settings, recorded: Recorded, statement: Said, change: Change) -> None:
     """Refuse a column that takes the name of the key.
 
     The rows are known here by what the one that was called so had.

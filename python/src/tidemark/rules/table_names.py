@@ -11,6 +11,7 @@ from typing import Any
 
 from tidemark.errors import ConfigError
 from tidemark.rules.names import lowered, unique
+from tidemark.shapes.settings import Settings
 
 Batch = Mapping[str, Any]
 Config = Mapping[str, Any]
@@ -52,7 +53,7 @@ def is_database_of(database: str | None, tables: Iterable[str]) -> bool:
     )
 
 
-def table_drift(cfg: Config, taken: Sequence[str]) -> list[str]:
+def table_drift(cfg: Settings, taken: Sequence[str]) -> list[str]:
     """Return what has changed where `table` names none of the tables that a log was made of.
 
     Files are read once, so that another one would have none of the events that have landed. DDL
@@ -85,7 +86,7 @@ def named_tables(batch: Batch, figures: Figures) -> list[str]:
 
 
 def check_one_table(
-    cfg: Config, batch: Batch, figures: Figures, loaded: Sequence[str] | None
+    cfg: Settings, batch: Batch, figures: Figures, loaded: Sequence[str] | None
 ) -> None:
     """Refuse events of more tables than the setting and DDL events name.
 

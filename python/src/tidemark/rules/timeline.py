@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tidemark.shapes.opened import LastLoad
+
 Commit = Mapping[str, Any]
 
 LOADS = ("load", "full_refresh")
@@ -86,6 +88,15 @@ def steps_to(timeline: Sequence[Commit], target: int) -> dict[str, Any]:
         "last_date": str(last["business_date"]) if last else None,
         "last_date_commit_id": last["commit_id"] if last else None,
         "last_extract": last.get("extract") if last else None,
+    }
+
+
+def last_load(known: LastLoad) -> LastLoad:
+    """Return what is known of the load of the last date, and nothing else."""
+    return {
+        "last_date": known["last_date"],
+        "last_date_commit_id": known["last_date_commit_id"],
+        "last_extract": known["last_extract"],
     }
 
 

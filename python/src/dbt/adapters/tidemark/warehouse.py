@@ -12,6 +12,7 @@ from dbt_common.events.functions import fire_event
 from dbt_common.invocation import get_invocation_id
 
 from tidemark.pipeline.families import take_step
+from tidemark.shapes.settings import Settings
 
 
 class DbtWarehouse:
@@ -39,7 +40,7 @@ class DbtWarehouse:
         """Return what the macro of a format returns."""
         return self.macro("for_format", file_format, name)(*arguments)
 
-    def of_family(self, cfg: dict[str, Any], name: str, *arguments: Any) -> Any:
+    def of_family(self, cfg: Settings, name: str, *arguments: Any) -> Any:
         """Take a step as an entity's family does; extracts and events share those of a log."""
         return take_step(self, cfg, name, *arguments)
 
