@@ -12,6 +12,7 @@ place (see opened_to_come()). Of change events the first part is planned.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from tidemark.errors import UsageError
@@ -32,6 +33,7 @@ from tidemark.rules.guard import (
     guarded_rejects,
     rejects_too_many,
 )
+from tidemark.shapes.load import Derived, Figures, Load, Source, Staged
 from tidemark.shapes.opened import Opened, Run, State
 from tidemark.shapes.settings import Settings
 
@@ -124,13 +126,19 @@ def no_planned_facts(warehouse: Warehouse, opened: Opened) -> Values:
 
 
 def _planned_facts(
-    warehouse: Warehouse, opened: Opened, body: str, source: Values, staged: Values, derived: Values
+    warehouse: Warehouse,
+    opened: Opened,
+    body: str,
+    source: Source,
+    staged: Staged,
+    derived: Derived,
 ) -> Values:
     """Return what there is to say of a planned load beside its rows."""
     cfg, state, load = opened["cfg"], opened["state"], derived["load"]
     sensitive, figures = staged["plan"]["sensitive"], derived["figures"]
     is_events = cfg["extract"] == "events"
-    counts = {name: int(value or 0) for name, value in figures.items() if name.startswith("rows_")}
+    counted: Mapping[str, Any] = figures
+    counts = {name: int(value or 0) for name, value in counted.items() if name.startswith("rows_")}
     has_rows = counts["rows_logged"] > 0 or counts["rows_superseded"] > 0
     existing = figures.get("existing")
     if is_events and not state["first"]:
@@ -165,7 +173,7 @@ def _planned_facts(
     }
 
 
-def _kind(state: State, load: Values) -> str:
+def _kind(state: State, load: Load) -> str:
     if load["kind"] == "full_refresh":
         return "full refresh"
     if state["first"]:
@@ -175,7 +183,7 @@ def _kind(state: State, load: Values) -> str:
     return "load" if load["forward"] else "late load"
 
 
-def _on_deletes(opened: Opened, figures: Values) -> Values | None:
+def _on_deletes(opened: Opened, figures: Figures) -> Values | None:
     """Return what the guard of deletes would say, None where it does not look."""
     cfg = opened["cfg"]
     if cfg["extract"] != "full":
@@ -190,7 +198,7 @@ def _on_deletes(opened: Opened, figures: Values) -> Values | None:
     }
 
 
-def _on_rejects(opened: Opened, figures: Values) -> Values | None:
+def _on_rejects(opened: Opened, figures: Figures) -> Values | None:
     """Return the same of the guard of rejects, which looks where they go to quarantine."""
     cfg, run = opened["cfg"], opened["run"]
     if cfg["on_reject"] == "fail" or not figures.get("rows_rejected"):
@@ -207,7 +215,7 @@ def _on_rejects(opened: Opened, figures: Values) -> Values | None:
 
 
 def _why_it_stops(
-    cfg: Settings, staged: Values, guard: Values | None, reject_guard: Values | None
+    cfg: Settings, staged: Staged, guard: Values | None, reject_guard: Values | None
 ) -> str | None:
     figures, reasons = staged["figures"], []
     if figures.get("rows_rejected") and cfg["on_reject"] == "fail":
@@ -228,7 +236,12 @@ def _why_it_stops(
 
 
 def _files(
-    warehouse: Warehouse, opened: Opened, body: str, staged: Values, derived: Values, has_rows: bool
+    warehouse: Warehouse,
+    opened: Opened,
+    body: str,
+    staged: Staged,
+    derived: Derived,
+    has_rows: bool,
 ) -> Values:
     """Return how current would be written, and how much of it.
 
@@ -266,7 +279,7 @@ def _files(
     }
 
 
-def _batch(source: Values, staged: Values, figures: Values) -> Values:
+def _batch(source: Source, staged: Staged, figures: Figures) -> Values:
     """Return which change events would be taken."""
     files = [file["_file"] for file in staged.get("files") or []]
     return {
@@ -280,7 +293,7 @@ def _batch(source: Values, staged: Values, figures: Values) -> Values:
 
 
 def _notes(
-    opened: Opened, source: Values, staged: Values, derived: Values, has_rows: bool
+    opened: Opened, source: Source, staged: Staged, derived: Derived, has_rows: bool
 ) -> list[str]:
     """Return what else there is to know, a sentence each."""
     cfg, state, load = opened["cfg"], opened["state"], derived["load"]
@@ -304,13 +317,13 @@ def _notes(
     return notes
 
 
-def _has_marks(opened: Opened, load: Values) -> bool:
+def _has_marks(opened: Opened, load: Load) -> bool:
     """Say whether what the log would be written from tells of superseded rows too."""
     return opened["cfg"]["extract"] == "events" or not load["forward"]
 
 
 def _queries(
-    warehouse: Warehouse, opened: Opened, staged: Values, derived: Values
+    warehouse: Warehouse, opened: Opened, staged: Staged, derived: Derived
 ) -> dict[str, str]:
     """Return the queries of the rows that a plan shows, by what they give."""
     macro, load, rows, plan = warehouse.macro, derived["load"], derived.get("slice"), staged["plan"]
@@ -331,7 +344,7 @@ def _queries(
 
 
 def _rows_before(
-    warehouse: Warehouse, opened: Opened, plan: Values, load: Values, rows: Any
+    warehouse: Warehouse, opened: Opened, plan: Values, load: Load, rows: Any
 ) -> str | None:
     """Return what gives the rows that stood before, by their keys; None where nothing tells."""
     macro, before = warehouse.macro, None
@@ -360,7 +373,7 @@ def _files_at_location(warehouse: Warehouse, opened: Opened, is_kept: bool) -> V
     return {"location": location, "there": there}
 
 
-def _inputs(warehouse: Warehouse, body: str, source: Values, at: Values) -> Values:
+def _inputs(warehouse: Warehouse, body: str, source: Source, at: Values) -> Values:
     """Return the same with what the load reads of it, and what the model's SELECT reads."""
     landing = source.get("landing") or {}
     if landing.get("in_files") or not source["parts"]:

@@ -20,7 +20,8 @@ from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.column_plan import had_deltas
 from tidemark.rules.drift import column_role, keys_in_order, recorded_layout, shown
 from tidemark.rules.names import is_chosen
-from tidemark.rules.timeline import last_load
+from tidemark.rules.timeline import with_last
+from tidemark.shapes.load import Load, Outcome
 from tidemark.shapes.opened import (
     Inflight,
     Opened,
@@ -82,15 +83,15 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     warehouse.run_all(macro("rehash_sql", cfg, plan, hashes, relations))
     if before:
         _tell_lost_keys(warehouse, cfg, relations)
-    load = {
+    load: Load = {
         "kind": "rehash",
         "forward": False,
         "commit_id": commit["commit_id"],
         "business_date": state["last_date"],
-        **last_load(state),
     }
+    load = with_last(load, state)
     check_replaced_log(warehouse, opened, commit)
-    derived = {"outcome": "commit", "figures": {"rows_logged": rows}}
+    derived: Outcome = {"outcome": "commit", "figures": {"rows_logged": rows}}
     check_still_ours(warehouse, opened, derived, commit)
     apply_load(warehouse, opened, plan, load, commit)
     record_commit(warehouse, commits, commit, "completed", {"rows_logged": rows})

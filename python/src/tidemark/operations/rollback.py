@@ -18,7 +18,8 @@ from tidemark.pipeline.slices import drop_slices, make_slice
 from tidemark.pipeline.timeline import timeline as timeline_of
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.columns_back import recorded_back, renames_back
-from tidemark.rules.timeline import before_runs, steps_to
+from tidemark.rules.timeline import before_runs, steps_to, with_last
+from tidemark.shapes.load import Derived, Load, Steps
 from tidemark.shapes.opened import Opened, Recorded, Relations
 from tidemark.shapes.settings import Settings
 
@@ -55,7 +56,7 @@ def rollback(warehouse: Warehouse, entity: str, to: Any, together: Any, dry_run:
         roll_back(warehouse, its_opened, its_steps, is_dry)
 
 
-def rollback_steps(warehouse: Warehouse, opened: Opened, to: Any) -> Values:
+def rollback_steps(warehouse: Warehouse, opened: Opened, to: Any) -> Steps:
     """Return the commit that `to` stands for, and what going back to it undoes or has hold again.
 
     Raises:
@@ -72,7 +73,7 @@ def rollback_steps(warehouse: Warehouse, opened: Opened, to: Any) -> Values:
     return steps_to(timeline_of(warehouse, commits, cfg["relation"]), target)
 
 
-def with_columns_back(warehouse: Warehouse, opened: Opened, steps: Values) -> Values:
+def with_columns_back(warehouse: Warehouse, opened: Opened, steps: Steps) -> Steps:
     """Return steps with what the entity is held to then, and how columns are renamed for that."""
     if not steps["undone"] and not steps["redone"]:
         return steps
@@ -94,7 +95,7 @@ def _recorded_at(warehouse: Warehouse, opened: Opened, target: int) -> Recorded:
     return recorded_back(recorded, json.loads(then) if then else None, named)
 
 
-def roll_back(warehouse: Warehouse, opened: Opened, steps: Values, dry_run: bool) -> None:
+def roll_back(warehouse: Warehouse, opened: Opened, steps: Steps, dry_run: bool) -> None:
     """Go back by steps that with_columns_back() returned, or say what that would do."""
     macro, cfg, relations = warehouse.macro, opened["cfg"], opened["relations"]
     entity, state, target = cfg["entity"], opened["state"], steps["target"]
@@ -115,33 +116,33 @@ def roll_back(warehouse: Warehouse, opened: Opened, steps: Values, dry_run: bool
     _tell_steps(warehouse, opened, steps, seen, dry_run)
     if dry_run:
         return
-    dates = ("last_date", "last_date_commit_id", "last_extract")
-    load = {
+    load: Load = {
         "commit_id": macro("next_commit_id", state["last_id"]),
         "kind": "rollback",
         "business_date": seen["first_date"] or steps["last_date"],
         "last_commit_id": state["last_commit_id"],
         "forward": False,
         "rebuild": False,
-        **{name: steps[name] for name in dates},
     }
+    load = with_last(load, steps)
     commit = new_commit(warehouse, opened, load, back)
     commit = {**commit, "business_date": None, "source_commit_id": target}
     rows = make_slice(warehouse, cfg["target"], load["commit_id"], "log", slice_sql)
     held: Opened = {**opened, "cfg": macro("recorded_cfg", cfg, recorded)}
     copies = int(seen["copy_count"] or 0)
-    derived = {
+    beside = []
+    if whole["sensitive"] and copies:
+        columns = macro("sensitive_columns", whole)
+        sql = macro("restored_sensitive_sql", whole, relations, rows, load["commit_id"])
+        beside = [macro("insert_sql", relations["sensitive"], columns, sql)]
+    derived: Derived = {
         "outcome": "commit",
         "load": load,
         "slice": rows,
         "numbers": table_versions(warehouse, held["cfg"], relations, "before"),
         "figures": {"rows_logged": copies, "rows_superseded": int(seen["mark_count"] or 0)},
-        "beside": [],
+        "beside": beside,
     }
-    if whole["sensitive"] and copies:
-        columns = macro("sensitive_columns", whole)
-        sql = macro("restored_sensitive_sql", whole, relations, rows, load["commit_id"])
-        derived["beside"] = [macro("insert_sql", relations["sensitive"], columns, sql)]
     commit_load(warehouse, held, whole, derived, commit)
     drop_slices(warehouse, cfg["target"])
     check_still_ours(warehouse, held, derived, commit)
@@ -153,7 +154,7 @@ def roll_back(warehouse: Warehouse, opened: Opened, steps: Values, dry_run: bool
 
 
 def _tell_steps(
-    warehouse: Warehouse, opened: Opened, steps: Values, seen: Values, dry_run: bool
+    warehouse: Warehouse, opened: Opened, steps: Steps, seen: Values, dry_run: bool
 ) -> None:
     cfg = opened["cfg"]
     entity = cfg["entity"]
@@ -163,8 +164,9 @@ def _tell_steps(
         f"{'would go' if dry_run else 'going'} back to commit {steps['target']}: "
         f"{seen['mark_count']} log rows superseded, {seen['copy_count']} appended anew",
     )
-    for name, label in (("undone", "undoes"), ("redone", "makes hold again")):
-        for commit in steps[name]:
+    moved = ((steps["undone"], "undoes"), (steps["redone"], "makes hold again"))
+    for commits, label in moved:
+        for commit in commits:
             of = f" of {commit['business_date']}" if commit["business_date"] else ""
             if commit.get("is_correction") and commit["kind"] == "load":
                 of += ", a correction"
@@ -180,7 +182,7 @@ def _tell_steps(
         _tell_retaken(warehouse, opened, steps)
 
 
-def _tell_retaken(warehouse: Warehouse, opened: Opened, steps: Values) -> None:
+def _tell_retaken(warehouse: Warehouse, opened: Opened, steps: Steps) -> None:
     """Say what the next run will take again, as it was read by commits that are undone."""
     cfg, entity = opened["cfg"], opened["cfg"]["entity"]
     if not lands_in_files(warehouse, cfg):
@@ -229,12 +231,12 @@ def _other_entities(warehouse: Warehouse, opened: Opened) -> dict[str, Values]:
     return {name: node for name, node in found.items() if name != opened["cfg"]["relation"]}
 
 
-def _runs_of(steps: Values) -> list[str | None]:
+def _runs_of(steps: Steps) -> list[str | None]:
     return list(dict.fromkeys(commit["invocation_id"] for commit in steps["undone"]))
 
 
 def _settle_entities_of_runs(
-    warehouse: Warehouse, opened: Opened, steps: Values, dry_run: bool
+    warehouse: Warehouse, opened: Opened, steps: Steps, dry_run: bool
 ) -> None:
     """Finish or roll back what the runs that are undone have left in flight in other entities."""
     runs = [run for run in _runs_of(steps) if run]
@@ -248,7 +250,7 @@ def _settle_entities_of_runs(
             open_load(warehouse, cfg, {**opened["run"], "dry_run": dry_run})
 
 
-def _entities_of_runs(warehouse: Warehouse, opened: Opened, steps: Values) -> list[tuple[str, int]]:
+def _entities_of_runs(warehouse: Warehouse, opened: Opened, steps: Steps) -> list[tuple[str, int]]:
     """Return the others that the runs which are undone wrote, each with the commit before them."""
     others = []
     for relation, node in _other_entities(warehouse, opened).items():

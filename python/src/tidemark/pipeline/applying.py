@@ -13,7 +13,8 @@ from tidemark.pipeline.tables import (
 )
 from tidemark.pipeline.timeline import mark_undone
 from tidemark.pipeline.warehouse import Values, Warehouse
-from tidemark.rules.timeline import last_load
+from tidemark.rules.timeline import with_last
+from tidemark.shapes.load import Figures, Load
 from tidemark.shapes.opened import Commit, Opened, Relations, State
 from tidemark.shapes.settings import Settings
 
@@ -25,9 +26,9 @@ def apply_load(
     warehouse: Warehouse,
     opened: Opened,
     plan: Values,
-    load: Values,
+    load: Load,
     commit: Commit,
-    figures: Values | None = None,
+    figures: Figures | None = None,
 ) -> None:
     """Bring current after the log, which has the commit; first a new log in the old one's place.
 
@@ -63,8 +64,8 @@ def apply_to_current(
     cfg: Settings,
     plan: Values,
     relations: Relations,
-    load: Values,
-    figures: Values | None = None,
+    load: Load,
+    figures: Figures | None = None,
 ) -> None:
     """Bring current after the log.
 
@@ -107,7 +108,7 @@ def _follows(
     cfg: Settings,
     plan: Values,
     relations: Relations,
-    load: Values,
+    load: Load,
     is_all: bool,
 ) -> bool:
     """Have the workers write the part of current anew that has the keys of a commit."""
@@ -128,14 +129,14 @@ def rebuild_current(
 
     That is one commit of its own table, so that it is as it was until the new rows are whole.
     """
-    load = {
-        **last_load(state),
+    load: Load = {
         "kind": None,
         "rebuild": True,
         "commit_id": state["last_date_commit_id"],
         "business_date": state["last_date"],
         "forward": False,
     }
+    load = with_last(load, state)
     apply_to_current(warehouse, cfg, plan, relations, load)
 
 
@@ -144,8 +145,8 @@ def _write_whole(
     cfg: Settings,
     plan: Values,
     relations: Relations,
-    load: Values,
-    figures: Values | None,
+    load: Load,
+    figures: Figures | None,
 ) -> None:
     counted = None if figures is None else _touched_rows(figures)
     load = {**load, "few_touched": counted is not None and counted <= _MOST_SENT}
@@ -163,15 +164,15 @@ def _write_whole(
     _overwrite_current(warehouse, cfg, plan, relations, rows, load)
 
 
-def _rows_that_change(plan: Values, load: Values, figures: Values) -> int:
+def _rows_that_change(plan: Values, load: Load, figures: Figures) -> int:
     """Count the rows of the log that current follows: some events change nothing."""
     if load["forward"] and plan.get("flow") == "events":
-        names = ("rows_inserted", "rows_updated", "rows_deleted")
-        return sum(figures.get(name) or 0 for name in names)
+        counts = figures.get("rows_inserted"), figures.get("rows_updated")
+        return sum(count or 0 for count in (*counts, figures.get("rows_deleted")))
     return figures["rows_logged"] or 0
 
 
-def _touched_rows(figures: Values) -> int:
+def _touched_rows(figures: Figures) -> int:
     """Count rows and marks of a commit: every touched key has one."""
     return (figures["rows_logged"] or 0) + (figures["rows_superseded"] or 0)
 
@@ -180,8 +181,8 @@ def is_written_whole(
     warehouse: Warehouse,
     cfg: Settings,
     relations: Relations,
-    load: Values,
-    figures: Values | None,
+    load: Load,
+    figures: Figures | None,
     nothing_logged: bool,
 ) -> bool:
     """Say whether current is written as a whole where it is not built again."""
@@ -196,7 +197,7 @@ def _overwrite_current(
     plan: Values,
     relations: Relations,
     rows: Values,
-    load: Values,
+    load: Load,
 ) -> None:
     """Write all rows of current: those touched, and of those stored the others."""
     sql = warehouse.macro("current_rows_sql", cfg, plan, relations, rows, load)
@@ -207,7 +208,7 @@ def _overwrite_current(
 
 
 def _merge_writes_all(
-    warehouse: Warehouse, cfg: Settings, relations: Relations, load: Values, figures: Values | None
+    warehouse: Warehouse, cfg: Settings, relations: Relations, load: Load, figures: Figures | None
 ) -> bool:
     """Say whether a MERGE of what a run logged would write most of current again.
 
@@ -230,7 +231,7 @@ def _merge_writes_all(
 
 
 def _keys_to_merge(
-    warehouse: Warehouse, relations: Relations, load: Values, figures: Values | None
+    warehouse: Warehouse, relations: Relations, load: Load, figures: Figures | None
 ) -> list[str] | None:
     """Return the keys of a small commit as literals.
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from tidemark.errors import ConfigError, DataError, UsageError
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.slices import forget_run_views
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.guard import deletes_too_much, guarded_deletes, rejects_too_many
+from tidemark.shapes.load import Figures, Load, Rejects, Staged
 from tidemark.shapes.opened import Opened, Run
 from tidemark.shapes.settings import Loaded, Settings
 
@@ -17,7 +19,7 @@ _MOST_REASONS = 20
 """How many reasons of rejects an error tells."""
 
 
-def check_load(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
+def check_load(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
     """Stop a load with rows that cannot be used, or with more deletes than are allowed.
 
     Of events that come behind a statement of the source the tables are as they were before it then.
@@ -25,7 +27,7 @@ def check_load(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
     Args:
         warehouse: Where the tables are.
         opened: What open_load() returned.
-        staged: What was staged: {plan, load, figures, rejects}.
+        staged: What was staged.
 
     Raises:
         DataError: The load does not go on.
@@ -33,7 +35,8 @@ def check_load(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
     cfg, run = opened["cfg"], opened["run"]
     why = why_rejects_stop(warehouse, cfg, run, staged["figures"], staged.get("rejects"))
     if why is not None:
-        begun = (staged.get("load") or {}).get("begun")
+        load = staged.get("load")
+        begun = load.get("begun") if load else None
         if begun:
             warehouse.of_family(cfg, "undo", opened, begun)
             record_commit(warehouse, opened["commits"], begun, "rolled_back", {})
@@ -42,7 +45,7 @@ def check_load(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
     _check_planned(warehouse, opened, staged)
 
 
-def _stop_load(warehouse: Warehouse, cfg: Settings, staged: Values, why: str) -> NoReturn:
+def _stop_load(warehouse: Warehouse, cfg: Settings, staged: Staged, why: str) -> NoReturn:
     """Stop a load whose rows are staged: nothing of them is left."""
     if staged.get("uncommitted"):
         warehouse.adapter.discard_rows(staged["uncommitted"])
@@ -50,13 +53,14 @@ def _stop_load(warehouse: Warehouse, cfg: Settings, staged: Values, why: str) ->
     raise DataError(f"{cfg['entity']}: {why}")
 
 
-def _check_planned(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
+def _check_planned(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
     """Stop the load of a plan that counts otherwise.
 
     What the model reads is not all in files and tables whose versions a plan knows, such as a view,
     a macro or a var. Of change events the changes are counted later.
     """
-    cfg, figures = opened["cfg"], staged["figures"]
+    cfg = opened["cfg"]
+    figures: Mapping[str, Any] = staged["figures"]
     planned = opened["run"].get("planned", {}).get(cfg["relation"], {})
     counted_here = ("rows_read", "rows_rejected")
     differing = [
@@ -74,7 +78,7 @@ def _check_planned(warehouse: Warehouse, opened: Opened, staged: Values) -> None
 
 
 def why_rejects_stop(
-    warehouse: Warehouse, cfg: Loaded, run: Run, figures: Values, rejects: Any
+    warehouse: Warehouse, cfg: Loaded, run: Run, figures: Figures, rejects: Any
 ) -> str | None:
     """Return what a load stops with by `on_reject: fail`, or as it rejects more than it may.
 
@@ -83,11 +87,7 @@ def why_rejects_stop(
         cfg: The settings.
         run: The dict of `run_config()`.
         figures: The figures of the load.
-        rejects: What they are. `units`: names of one and of several. `rows`: SQL or a relation with
-            `_reject_reason`. `samples`: a query of such rows with `_raw_payload`; none where they
-            would show what people sent. `of`: what is said of the rows. `advice`: how to mend them.
-            `failed`: a query of what failed in each column, also of rows that are rejected for
-            another one.
+        rejects: What they are.
 
     Returns:
         The message; None if the load goes on.
@@ -118,13 +118,14 @@ def why_rejects_stop(
     )
 
 
-def _told_reasons(warehouse: Warehouse, rejects: Values) -> list[str]:
+def _told_reasons(warehouse: Warehouse, rejects: Rejects) -> list[str]:
     """Return a line for each reason, the one of most rows first."""
     found = warehouse.rows(
         f"select _reject_reason as reason, count(*) as count from {rejects['rows']} "
         "where _reject_reason is not null group by 1"
     )
-    failed = warehouse.rows(rejects["failed"]) if rejects.get("failed") else []
+    failed_sql = rejects.get("failed")
+    failed = warehouse.rows(failed_sql) if failed_sql else []
     counted = {reject["reason"]: reject for reject in [*found, *failed]}
     reasons = sorted(counted.values(), key=lambda one: (-one["count"], one["reason"].lower()))
     lines = [
@@ -145,7 +146,7 @@ def _such_as(value: Any) -> str:
     return f", such as '{text[:100]}{'…' if len(text) > 100 else ''}'"
 
 
-def _check_deletes(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
+def _check_deletes(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
     """Stop a full extract that is empty or would delete more than it may."""
     cfg, run, figures = opened["cfg"], opened["run"], staged["figures"]
     if cfg.get("extract") != "full" or run["allow_deletes"]:
@@ -165,7 +166,7 @@ def _check_deletes(warehouse: Warehouse, opened: Opened, staged: Values) -> None
     )
 
 
-def with_keys_here(warehouse: Warehouse, opened: Opened, load: Values, figures: Values) -> Values:
+def with_keys_here(warehouse: Warehouse, opened: Opened, load: Load, figures: Figures) -> Figures:
     """Return the figures of a load, with those of what its date has inserted and deleted so far.
 
     They are counted where they may decide.
@@ -201,8 +202,8 @@ def check_drift(cfg: Settings, drift: list[str], mending: str) -> None:
 def tell_rejects(
     warehouse: Warehouse,
     cfg: Loaded,
-    figures: Values,
-    rejects: Values,
+    figures: Figures,
+    rejects: Rejects,
     relation: Any,
     condition: str,
 ) -> None:
@@ -230,7 +231,7 @@ def tell_rejects(
     )
 
 
-def tell_other_tables(warehouse: Warehouse, cfg: Settings, figures: Values) -> None:
+def tell_other_tables(warehouse: Warehouse, cfg: Settings, figures: Mapping[str, Any]) -> None:
     """Say of the first events of an entity that none was of its table: its name may be misspelt."""
     ignored = figures.get("rows_ignored", 0)
     if cfg.get("table") and ignored > 0 and ignored == figures["rows_read"]:

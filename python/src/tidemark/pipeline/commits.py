@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from tidemark.pipeline.layout import checked_layout
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.commits import judged_marks, judged_state
+from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Commit, Commits, Opened, Recorded, Run, State
 
 _MOST_STATES = 500
@@ -140,7 +142,7 @@ def derived_marks(
     return judged_marks(own, others, kind)
 
 
-def new_commit(warehouse: Warehouse, opened: Opened, load: Values, recorded: Recorded) -> Commit:
+def new_commit(warehouse: Warehouse, opened: Opened, load: Load, recorded: Recorded) -> Commit:
     """Return a commit of an entity as it is recorded, but for its state and numbers.
 
     Args:
@@ -165,7 +167,7 @@ def new_commit(warehouse: Warehouse, opened: Opened, load: Values, recorded: Rec
 
 
 def record_commit(
-    warehouse: Warehouse, commits: Commits, commit: Commit, state: str, figures: Values
+    warehouse: Warehouse, commits: Commits, commit: Commit, state: str, figures: Mapping[str, Any]
 ) -> None:
     """Append a commit's state.
 

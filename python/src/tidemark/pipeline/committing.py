@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from tidemark.errors import DataError
@@ -11,13 +11,14 @@ from tidemark.pipeline.delta_files import check_staged, staged_log_rows
 from tidemark.pipeline.landing import write_landed
 from tidemark.pipeline.tables import has_commit, is_only_process, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.load import Committed, Derived, Load, Outcome
 from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
 from tidemark.shapes.settings import Settings
 
 
 def commit_load(
-    warehouse: Warehouse, opened: Opened, plan: Values, derived: Values, commit: Commit
-) -> Values:
+    warehouse: Warehouse, opened: Opened, plan: Values, derived: Derived, commit: Commit
+) -> Committed:
     """Write what was derived.
 
     What goes beside the log comes first: it counts once the log has the commit. The log follows, in
@@ -27,17 +28,11 @@ def commit_load(
         warehouse: Where the tables are.
         opened: What open_load() returned.
         plan: The column plan.
-        derived: `outcome`: commit; repeat: there is nothing new, but that it was read again is
-            recorded; nothing. `load`: what the commit is made with. `figures`: its numbers by
-            column of tidemark_commits, `rows_` first of all; `numbers`: those that are none of
-            rows. `uncommitted`: rows of the log as files that no commit names yet, else `slice`, a
-            table of them, or `log_sql`, the statement that writes them. `beside`: statements that
-            write beside the log. `files`: files whose events these are, for the register.
+        derived: What was derived.
         commit: What new_commit() returned.
 
     Returns:
-        {load, log_version}: the same load with `touched`, what the log has of it, where that need
-        not be asked.
+        The same load with `touched`, where that need not be asked, and the version of the log.
     """
     cfg, load, adapter = opened["cfg"], derived["load"], warehouse.adapter
     logs, commits = is_logged(derived), derived["outcome"] == "commit"
@@ -66,7 +61,7 @@ def commit_load(
     return {"load": load, "log_version": None}
 
 
-def is_logged(derived: Values) -> bool:
+def is_logged(derived: Outcome) -> bool:
     """Say whether a commit writes to the log.
 
     By that another run can be shut out which has taken it for dead.
@@ -77,7 +72,7 @@ def is_logged(derived: Values) -> bool:
     )
 
 
-def is_still_ours(warehouse: Warehouse, opened: Opened, derived: Values, commit: Commit) -> bool:
+def is_still_ours(warehouse: Warehouse, opened: Opened, derived: Outcome, commit: Commit) -> bool:
     """Say whether current is this run's to bring after the log.
 
     It is not where another run has taken this one for dead meanwhile and finished the commit: what
@@ -110,7 +105,9 @@ def is_still_ours(warehouse: Warehouse, opened: Opened, derived: Values, commit:
     return True
 
 
-def check_still_ours(warehouse: Warehouse, opened: Opened, derived: Values, commit: Commit) -> None:
+def check_still_ours(
+    warehouse: Warehouse, opened: Opened, derived: Outcome, commit: Commit
+) -> None:
     """Do as is_still_ours(), for an operation, which ends there.
 
     Raises:
@@ -120,7 +117,7 @@ def check_still_ours(warehouse: Warehouse, opened: Opened, derived: Values, comm
         raise_finished(opened["cfg"], commit)
 
 
-def _check_known_is_done(warehouse: Warehouse, opened: Opened, derived: Values) -> None:
+def _check_known_is_done(warehouse: Warehouse, opened: Opened, derived: Derived) -> None:
     """Stop a run that has nothing for the log, as it took what it read for known.
 
     Another run may have brought that since this one began, and not have brought current yet, or
@@ -135,7 +132,7 @@ def _check_known_is_done(warehouse: Warehouse, opened: Opened, derived: Values) 
             raise_moved(cfg, opened["relations"]["log"])
 
 
-def append_slice(warehouse: Warehouse, opened: Opened, plan: Values, derived: Values) -> None:
+def append_slice(warehouse: Warehouse, opened: Opened, plan: Values, derived: Derived) -> None:
     """Bring the rows of a slice into the log by a statement, and count them afterwards.
 
     Raises:
@@ -163,9 +160,9 @@ def files_of_slice(
     warehouse: Warehouse,
     opened: Opened,
     plan: Values,
-    load: Values,
+    load: Load,
     slice_: Any,
-    figures: Values,
+    figures: Mapping[str, Any],
     match: Sequence[str],
 ) -> Any:
     """Write what a slice does to the log as files of it that no commit names yet.
@@ -244,13 +241,13 @@ def raise_finished(cfg: Settings, commit: Commit) -> NoReturn:
     )
 
 
-def numbers_of(derived: Values) -> Values:
+def numbers_of(derived: Derived) -> Values:
     """Return the numbers that tidemark_commits has of a commit."""
     rows = {name: n for name, n in derived["figures"].items() if name.startswith("rows_")}
     return {**derived.get("numbers", {}), **rows}
 
 
-def record_load(warehouse: Warehouse, opened: Opened, derived: Values, commit: Commit) -> None:
+def record_load(warehouse: Warehouse, opened: Opened, derived: Derived, commit: Commit) -> None:
     """Record that a load's commit is complete, or that what is known was read once more."""
     numbers, outcome = numbers_of(derived), derived["outcome"]
     if outcome == "commit":
@@ -276,7 +273,7 @@ def table_versions(
     }
 
 
-def versions_before(warehouse: Warehouse, opened: Opened, load: Values) -> Values:
+def versions_before(warehouse: Warehouse, opened: Opened, load: Load) -> Values:
     """Return the versions that a load starts from; of a plan none.
 
     Of the log it is the one that rows are staged for, of a new current none.

@@ -5,11 +5,13 @@ They are read by Delta's list, and written before a commit names them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.pipeline.tables import write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened
 from tidemark.shapes.settings import Settings
 
@@ -52,7 +54,7 @@ def is_written_at_once(warehouse: Warehouse, cfg: Settings, relation: Any) -> bo
     return size is not None and size <= _SMALL
 
 
-def can_stage_changes(plan: Values, load: Values) -> bool:
+def can_stage_changes(plan: Values, load: Load) -> bool:
     """Say whether what a load adds to the log can be written there before its commit.
 
     That is rows to append only, and nothing beside them.
@@ -75,7 +77,12 @@ def check_staged(warehouse: Warehouse, cfg: Settings, staged: Any, counted: int)
 
 
 def staged_log_rows(
-    warehouse: Warehouse, opened: Opened, plan: Values, load: Values, rows: Any, figures: Values
+    warehouse: Warehouse,
+    opened: Opened,
+    plan: Values,
+    load: Load,
+    rows: Any,
+    figures: Mapping[str, str],
 ) -> Any:
     """Write rows of a view or table as files of the log that no commit names yet.
 
@@ -97,7 +104,7 @@ def staged_log_rows(
     )
 
 
-def version_to_append(warehouse: Warehouse, opened: Opened, load: Values) -> int | None:
+def version_to_append(warehouse: Warehouse, opened: Opened, load: Load) -> int | None:
     """Return the version of the log that rows are appended to; None where they are not staged.
 
     A log that was made for this load has its first one.

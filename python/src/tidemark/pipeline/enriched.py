@@ -20,7 +20,9 @@ from tidemark.pipeline.workers import leave_to_spark, tries_workers
 from tidemark.rules.drift import recorded_layout
 from tidemark.rules.guard import most_rejects
 from tidemark.rules.names import names_of
+from tidemark.shapes.load import Derived, Figures, Load, Rejects, Source, Staged
 from tidemark.shapes.opened import Commit, Opened, RelationName, Relations, State
+from tidemark.shapes.settings import Settings
 
 _NO_LINES = (
     "select cast(null as string) as value, cast(null as string) as _file, "
@@ -30,7 +32,7 @@ _WRITTEN: tuple[RelationName, ...] = ("manifest", "entities", "rejects", "landed
 """What a batch writes beside the events."""
 
 
-def source_enriched(warehouse: Warehouse, opened: Opened, body: str) -> Values:
+def source_enriched(warehouse: Warehouse, opened: Opened, body: str) -> Source:
     """Return enriched events that have landed, as one batch.
 
     Args:
@@ -43,7 +45,7 @@ def source_enriched(warehouse: Warehouse, opened: Opened, body: str) -> Values:
         workers is to try them first (`by_workers`). No parts if nothing has landed.
     """
     cfg, run, state = opened["cfg"], opened["run"], opened["state"]
-    landed = {**_landed(warehouse, opened), "body": body}
+    landed: Source = {**_landed(warehouse, opened), "body": body}
     is_idle = cfg["location"] is not None and not landed["files"]
     if is_idle and not run["empty"]:
         if state["replaces"]:
@@ -64,7 +66,7 @@ def source_enriched(warehouse: Warehouse, opened: Opened, body: str) -> Values:
     return {**_views(warehouse, opened, landed), "parts": ["all"]}
 
 
-def _landed(warehouse: Warehouse, opened: Opened) -> Values:
+def _landed(warehouse: Warehouse, opened: Opened) -> Source:
     """Return the files that were not read yet, and where they lie: {files, location}."""
     cfg, run = opened["cfg"], opened["run"]
     if not cfg["location"]:
@@ -105,7 +107,7 @@ def enriched_files(
     return files
 
 
-def _views(warehouse: Warehouse, opened: Opened, landed: Values) -> Values:
+def _views(warehouse: Warehouse, opened: Opened, landed: Source) -> Source:
     """Make the views where Spark reads: lines of the files, or rows with the canonical columns.
 
     Either is cached, because `_row` numbers them within one read.
@@ -149,7 +151,7 @@ def _workers_take(warehouse: Warehouse, opened: Opened, body: str) -> bool:
     return True
 
 
-def stage_enriched(warehouse: Warehouse, opened: Opened, source: Values, part: Any) -> Values:
+def stage_enriched(warehouse: Warehouse, opened: Opened, source: Source, part: Any) -> Staged:
     """Return what a batch's events are told apart by, and which lines cannot be used.
 
     Args:
@@ -157,9 +159,6 @@ def stage_enriched(warehouse: Warehouse, opened: Opened, source: Values, part: A
         opened: What open_load() returned.
         source: What source_enriched() returned.
         part: The one part of the source.
-
-    Returns:
-        {plan, load, figures, rejects, source, cfg}, with what was written on the way.
     """
     if source.get("by_workers"):
         staged = _stage_in_workers(warehouse, opened, source)
@@ -167,7 +166,7 @@ def stage_enriched(warehouse: Warehouse, opened: Opened, source: Values, part: A
             return staged
         source = _views(warehouse, opened, source)
     macro = warehouse.macro
-    cfg = {**opened["cfg"], "is_rows": source["is_rows"]}
+    cfg: Settings = {**opened["cfg"], "is_rows": source["is_rows"]}
     commit_id = macro("next_commit_id", opened["state"]["last_id"])
     events = macro("run_view", cfg["target"], "events")
     arrived = source["arrived"]
@@ -180,13 +179,19 @@ def stage_enriched(warehouse: Warehouse, opened: Opened, source: Values, part: A
     # each a few columns wide, told apart from lines that cannot be used
     sql = macro("event_keys_sql", cfg, events)
     keys = make_slice(warehouse, cfg["target"], commit_id, "keys", sql)
-    figures = warehouse.rows(macro("batch_figures_sql", keys))[0]
+    counted = warehouse.rows(macro("batch_figures_sql", keys))[0]
+    figures: Figures = {
+        "rows_read": counted["rows_read"],
+        "rows_rejected": counted["rows_rejected"],
+        "etl_micros": counted["etl_micros"],
+        "first_etl_micros": counted["first_etl_micros"],
+    }
     staged = _batch_to_load(opened, commit_id, figures)
     staged["rejects"]["rows"] = keys
     return {**staged, "source": source, "cfg": cfg, "events": events, "keys": keys}
 
 
-def _stage_in_workers(warehouse: Warehouse, opened: Opened, source: Values) -> Values | None:
+def _stage_in_workers(warehouse: Warehouse, opened: Opened, source: Source) -> Staged | None:
     """Have a batch read, judged, compared with the manifest and written in the workers.
 
     No commit names it yet. The tables that it is written to are made first. None where the workers
@@ -203,11 +208,16 @@ def _stage_in_workers(warehouse: Warehouse, opened: Opened, source: Values) -> V
         return None
     staged = _batch_to_load(opened, commit_id, written.figures)
     staged["rejects"]["reasons"] = written.reasons
-    more = {"source": source, "cfg": cfg, "uncommitted": written, "is_prepared": True}
-    return {**staged, **more}
+    return {
+        **staged,
+        "source": source,
+        "cfg": cfg,
+        "uncommitted": written,
+        "is_prepared": True,
+    }
 
 
-def _batch_to_load(opened: Opened, commit_id: int, figures: Values) -> Values:
+def _batch_to_load(opened: Opened, commit_id: int, figures: Figures) -> Staged:
     """Return what is recorded of a batch and what it is loaded with, from its figures."""
     cfg, state = opened["cfg"], opened["state"]
     recorded = {
@@ -218,7 +228,7 @@ def _batch_to_load(opened: Opened, commit_id: int, figures: Values) -> Values:
         "layout": recorded_layout(cfg),
         "manifest": str(opened["relations"]["manifest"]) if cfg["looks_across"] else None,
     }
-    load = {
+    load: Load = {
         "commit_id": commit_id,
         "kind": "full_refresh" if state["replaces"] else "load",
         "business_date": opened["run"]["business_date"],
@@ -232,11 +242,18 @@ def _batch_to_load(opened: Opened, commit_id: int, figures: Values) -> Values:
         "etl_micros": figures["etl_micros"],
         "first_etl_micros": figures["first_etl_micros"],
     }
-    rejects = {"units": ["line", "lines"], "of": "", "samples": None, "advice": "Mend the files"}
+    rejects: Rejects = {
+        "units": ["line", "lines"],
+        "of": "",
+        "samples": None,
+        "advice": "Mend the files",
+    }
     return {"plan": {"recorded": recorded}, "load": load, "figures": figures, "rejects": rejects}
 
 
-def derive_enriched(warehouse: Warehouse, opened: Opened, staged: Values, commit: Commit) -> Values:
+def derive_enriched(
+    warehouse: Warehouse, opened: Opened, staged: Staged, commit: Commit
+) -> Derived:
     """Return which events of a batch are stored.
 
     Claims are made in the manifest first, checked and set in one statement, so the commit is in
@@ -257,9 +274,10 @@ def derive_enriched(warehouse: Warehouse, opened: Opened, staged: Values, commit
     has_events, stamp = load["etl_micros"] is not None, None
     if has_events:
         stamp = macro("utc_text_of_micros", load["etl_micros"])
-    derived = {
+    derived: Derived = {
         "outcome": "commit",
         "load": load,
+        "figures": seen,
         "files": staged["source"]["files"],
         # Should this run die after its events are stored, the next one completes the commit with
         # the numbers that are recorded now.
@@ -268,14 +286,22 @@ def derive_enriched(warehouse: Warehouse, opened: Opened, staged: Values, commit
     written = staged.get("uncommitted")
     if written:
         # claims are made with what lies beside the events
-        figures = {**seen, **_counts(warehouse, seen, written.kinds.items())}
+        figures: Figures = {**seen, **_counts(seen, written.kinds.items())}
         check_staged(warehouse, opened["cfg"], written, figures["rows_inserted"])
         logs = figures["rows_inserted"] > 0
-        more = {"figures": figures, "beside": [], "uncommitted": written, "log_sql": logs}
-        return {**derived, **more}
+        return {
+            **derived,
+            "figures": figures,
+            "beside": [],
+            "uncommitted": written,
+            "log_sql": logs,
+        }
     keys, events = staged["keys"], staged["events"]
-    read = {name: seen[name] for name in ("rows_read", "rows_rejected")}
-    begun = {"current_version_before": version, **read}
+    begun = {
+        "current_version_before": version,
+        "rows_read": seen["rows_read"],
+        "rows_rejected": seen["rows_rejected"],
+    }
     record_commit(warehouse, opened["commits"], commit, "inflight", begun)
     manifest = relations["manifest"] if cfg["looks_across"] and has_events else None
     if manifest:
@@ -283,7 +309,7 @@ def derive_enriched(warehouse: Warehouse, opened: Opened, staged: Values, commit
     sql = macro("decided_events_sql", cfg, keys, manifest, load)
     decided = make_slice(warehouse, cfg["target"], load["commit_id"], "decided", sql)
     kinds = warehouse.run(f"select _kind, count(*) from {decided} group by _kind")
-    figures = {**seen, **_counts(warehouse, seen, kinds)}
+    figures = {**seen, **_counts(seen, kinds)}
     beside = _beside(warehouse, relations, staged, figures, decided)
     log_sql = None
     if figures["rows_inserted"]:
@@ -294,18 +320,22 @@ def derive_enriched(warehouse: Warehouse, opened: Opened, staged: Values, commit
     return {**derived, "figures": figures, "beside": beside, "log_sql": log_sql}
 
 
-def _counts(warehouse: Warehouse, figures: Values, rows: Iterable[Sequence[Any]]) -> dict[str, int]:
+def _counts(figures: Figures, rows: Iterable[Sequence[Any]]) -> Figures:
     """Count a batch by what became of its lines: read = inserted + duplicate + rejected."""
     kinds = {row[0]: int(row[1] or 0) for row in rows}
-    steps = warehouse.macro("deduplication_steps")
-    counts = {f"rows_{step}": kinds.get(step, 0) for step in steps}
-    dropped = counts["rows_natural_in_batch"] + counts["rows_natural_cross_batch"]
-    inserted = figures["rows_read"] - figures["rows_rejected"] - dropped
-    return {**counts, "rows_duplicate": dropped, "rows_inserted": inserted}
+    dropped = kinds.get("natural_in_batch", 0) + kinds.get("natural_cross_batch", 0)
+    return {
+        "rows_natural_in_batch": kinds.get("natural_in_batch", 0),
+        "rows_natural_cross_batch": kinds.get("natural_cross_batch", 0),
+        "rows_synthetic_in_batch": kinds.get("synthetic_in_batch", 0),
+        "rows_synthetic_cross_batch": kinds.get("synthetic_cross_batch", 0),
+        "rows_duplicate": dropped,
+        "rows_inserted": figures["rows_read"] - figures["rows_rejected"] - dropped,
+    }
 
 
 def _beside(
-    warehouse: Warehouse, relations: Relations, staged: Values, figures: Values, decided: Any
+    warehouse: Warehouse, relations: Relations, staged: Staged, figures: Figures, decided: Any
 ) -> list[str]:
     """Return what writes lines that cannot be used, and entities.
 
@@ -330,7 +360,7 @@ def _beside(
     return statements
 
 
-def append_enriched(warehouse: Warehouse, opened: Opened, plan: Values, derived: Values) -> None:
+def append_enriched(warehouse: Warehouse, opened: Opened, plan: Values, derived: Derived) -> None:
     """Store atomic events, which are the log of this family.
 
     Raises:

@@ -16,6 +16,7 @@ from tidemark.pipeline.tables import (
     tell_layout,
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.load import Staged
 from tidemark.shapes.opened import Commit, Found, Opened, RelationName, Relations, Run, State
 from tidemark.shapes.settings import Settings
 
@@ -139,7 +140,7 @@ def _make_missing(warehouse: Warehouse, cfg: Settings, relations: Relations) -> 
         warehouse.tell(f"{entity}: {relation} was gone and is made anew from the events")
 
 
-def prepare_enriched(warehouse: Warehouse, opened: Opened, staged: Values | None = None) -> None:
+def prepare_enriched(warehouse: Warehouse, opened: Opened, staged: Staged | None = None) -> None:
     """Make the tables where they are missing; a full refresh first sets the old ones aside.
 
     It is in flight before that, by which the next run knows that it has died: see
@@ -156,7 +157,7 @@ def prepare_enriched(warehouse: Warehouse, opened: Opened, staged: Values | None
         _set_aside(warehouse, opened, staged)
     if staged and not state["first"]:
         tell_layout(warehouse, cfg, state["recorded"])
-    if not state["first"] or (staged or {}).get("is_prepared"):
+    if not state["first"] or (staged and staged.get("is_prepared")):
         return
     if run["full_refresh"] and cfg["manifest"]:
         take_back_claims(warehouse, opened)
@@ -204,7 +205,7 @@ def _options_of_events(cfg: Settings) -> Values:
     }
 
 
-def _set_aside(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
+def _set_aside(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
     """Give the tables other names, under the number of the last commit; the events are last."""
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
     commit = new_commit(warehouse, opened, staged["load"], staged["plan"]["recorded"])

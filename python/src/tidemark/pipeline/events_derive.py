@@ -17,18 +17,12 @@ from tidemark.pipeline.tables import write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers
 from tidemark.rules.batches import columns_out_of_sight
+from tidemark.shapes.load import Derived, Figures, Load, Logged, Staged
 from tidemark.shapes.opened import Opened
 from tidemark.shapes.settings import Settings
 
-_LABELS = {
-    "I": "rows_inserted",
-    "U": "rows_updated",
-    "D": "rows_deleted",
-    "N": "rows_unchanged",
-}
 
-
-def derive_events(warehouse: Warehouse, opened: Opened, staged: Values, commit: Any) -> Values:
+def derive_events(warehouse: Warehouse, opened: Opened, staged: Staged, commit: Any) -> Derived:
     """Return the rows of the log that a stretch brings, and what goes beside them.
 
     Args:
@@ -44,7 +38,7 @@ def derive_events(warehouse: Warehouse, opened: Opened, staged: Values, commit: 
     plan, files, state = staged["plan"], staged["files"], opened["state"]
     figures, before = staged["figures"], state["last_sequence_num"]
     log_version = version_to_append(warehouse, opened, staged["load"])
-    load = {**staged["load"], "log_version": log_version}
+    load: Load = {**staged["load"], "log_version": log_version}
     has_work = load["statements"] or load["reorders"] or load["rebuild"] or load["kind"] != "load"
     if not files and not figures["rows_read"] and not has_work:
         load["last_sequence_num"] = before
@@ -66,13 +60,11 @@ def derive_events(warehouse: Warehouse, opened: Opened, staged: Values, commit: 
     }
     # Nothing but events that are known already, or that are no change: only the files are
     # remembered.
-    counted = ("rows_logged", "rows_superseded", "rows_rejected")
-    is_new = any(figures[name] for name in counted) or state["first"]
-    is_new = is_new or load["kind"] != "load" or load["rebuild"]
-    outcome = "repeat" if files or load["reorders"] else "nothing"
+    is_new = figures["rows_logged"] or figures["rows_superseded"] or figures["rows_rejected"]
+    is_new = is_new or state["first"] or load["kind"] != "load" or load["rebuild"]
     beside = [] if in_workers else _beside(warehouse, opened, plan, load, figures, rows)
     return {
-        "outcome": "commit" if is_new else outcome,
+        "outcome": "commit" if is_new else "repeat" if files or load["reorders"] else "nothing",
         "load": load,
         "figures": figures,
         "numbers": numbers,
@@ -84,23 +76,27 @@ def derive_events(warehouse: Warehouse, opened: Opened, staged: Values, commit: 
 
 
 def _replayed_by_workers(
-    warehouse: Warehouse, opened: Opened, staged: Values, load: Values
-) -> Values:
+    warehouse: Warehouse, opened: Opened, staged: Staged, load: Load
+) -> Logged:
     """Return the files that the workers wrote of a batch, in the place of what _replay() does."""
     written = files_of_workers(warehouse, opened, staged, load)
-    counts = {name: written.figures[name] for name in warehouse.macro("figures_of_events")}
-    counts["rows_superseded"] = 0
+    figures: Figures = written.figures
+    counts: Figures = {
+        "rows_logged": figures["rows_logged"],
+        "rows_superseded": 0,
+        "rows_inserted": figures["rows_inserted"],
+        "rows_updated": figures["rows_updated"],
+        "rows_deleted": figures["rows_deleted"],
+        "rows_unchanged": figures["rows_unchanged"],
+    }
     return {"rows": None, "slice": None, "uncommitted": written, "counts": counts}
 
 
-def _replay(warehouse: Warehouse, opened: Opened, plan: Values, load: Values) -> Values:
+def _replay(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> Logged:
     """Derive what a stretch adds to the log.
 
     That is straight into files of the log that no commit names yet, or, where the log is corrected
     too, into a table of its own, as it is read several times while tables change.
-
-    Returns:
-        `rows`, a view with all columns, `slice`, `uncommitted`, and `counts`, which are figures.
     """
     cfg, macro = opened["cfg"], warehouse.macro
     replayed = macro("run_view", cfg["target"], "replayed")
@@ -121,20 +117,29 @@ def _replay(warehouse: Warehouse, opened: Opened, plan: Values, load: Values) ->
     return {"rows": replayed, "slice": slice_, "uncommitted": uncommitted, "counts": counts}
 
 
-def _counts_of_slice(warehouse: Warehouse, slice_: Any) -> dict[str, int]:
-    counts = {"rows_logged": 0, "rows_superseded": 0}
+def _counts_of_slice(warehouse: Warehouse, slice_: Any) -> Figures:
+    kinds = dict.fromkeys("IUDN", 0)
+    logged = superseded = 0
     for row in warehouse.rows(
         "select _operation, _supersedes is not null as is_mark, count(*) as row_count from "
         f"{slice_} group by all"
     ):
         count = int(row["row_count"] or 0)
-        counts["rows_superseded" if row["is_mark"] else "rows_logged"] += count
-        if not row["is_mark"] and row["_operation"] in _LABELS:
-            counts[_LABELS[row["_operation"]]] = count
-    return counts
+        superseded += count if row["is_mark"] else 0
+        logged += 0 if row["is_mark"] else count
+        if not row["is_mark"] and row["_operation"] in kinds:
+            kinds[row["_operation"]] = count
+    return {
+        "rows_logged": logged,
+        "rows_superseded": superseded,
+        "rows_inserted": kinds["I"],
+        "rows_updated": kinds["U"],
+        "rows_deleted": kinds["D"],
+        "rows_unchanged": kinds["N"],
+    }
 
 
-def _replayed_sql(warehouse: Warehouse, opened: Opened, plan: Values, load: Values) -> str:
+def _replayed_sql(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> str:
     """Return the rows that replaying a stretch gives, over views of what stood before."""
     cfg, staged, now, macro = opened["cfg"], load["staged"], load["now"], warehouse.macro
     existing, table_events = (
@@ -174,7 +179,7 @@ def warn_of_columns_without_key(
 
 
 def _beside(
-    warehouse: Warehouse, opened: Opened, plan: Values, load: Values, figures: Values, rows: Values
+    warehouse: Warehouse, opened: Opened, plan: Values, load: Load, figures: Figures, rows: Logged
 ) -> list[str]:
     """Return what writes staging, rejects and sensitive values: they count once the log has it."""
     cfg, macro, staged = opened["cfg"], warehouse.macro, load["staged"]

@@ -9,11 +9,12 @@ from tidemark.errors import DataError
 from tidemark.pipeline.events_plan import ANEW
 from tidemark.pipeline.slices import make_slice
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.load import Load
 from tidemark.shapes.settings import Settings
 
 
 def moved_values(
-    warehouse: Warehouse, cfg: Settings, plan: Values, sources: Values, load: Values
+    warehouse: Warehouse, cfg: Settings, plan: Values, sources: Values, load: Load
 ) -> Any:
     """Return the values that rows had under their old key, for moves that left columns out.
 

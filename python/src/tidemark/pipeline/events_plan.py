@@ -22,6 +22,7 @@ from tidemark.rules.event_plan import (
 )
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.types import struct_fields
+from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened, Recorded, Run
 
 ANEW = "from the events that are still there with --full-refresh (the old one is kept)"
@@ -176,7 +177,7 @@ def _check_no_negatives(
 
 def plan_event_load(
     warehouse: Warehouse, opened: Opened, plan: Values, batch: Values, stretch: Values
-) -> Values:
+) -> Load:
     """Return what the commit of a stretch is made with.
 
     Args:

@@ -17,6 +17,7 @@ from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.batches import stretches_of
 from tidemark.rules.names import lowered, names_of
+from tidemark.shapes.load import Source
 from tidemark.shapes.opened import Opened
 from tidemark.shapes.settings import Settings
 
@@ -26,7 +27,7 @@ _NO_LINES = (
 )
 
 
-def source_events(warehouse: Warehouse, opened: Opened, body: str) -> Values:
+def source_events(warehouse: Warehouse, opened: Opened, body: str) -> Source:
     """Return what has landed, cut at the DDL events of the table.
 
     So every row is read with the columns that held when it was written.

@@ -27,6 +27,7 @@ from tidemark.rules.batches import NO_FIGURES, batch_at
 from tidemark.rules.event_plan import sequence_plan
 from tidemark.rules.guard import most_rejects
 from tidemark.rules.names import names_of
+from tidemark.shapes.load import Figures, Load, Rejects, Source, Staged
 from tidemark.shapes.opened import Opened, Relations, State
 from tidemark.shapes.settings import Settings
 
@@ -38,8 +39,8 @@ _ADVICE = (
 
 
 def stage_events(
-    warehouse: Warehouse, opened: Opened, source: Values, stretch: Values
-) -> Values | None:
+    warehouse: Warehouse, opened: Opened, source: Source, stretch: Values
+) -> Staged | None:
     """Stage a stretch, typed by what its columns are from its DDL event on.
 
     Args:
@@ -49,11 +50,10 @@ def stage_events(
         stretch: One of its parts.
 
     Returns:
-        {plan, load, figures, source, files, rejects}, or what the workers staged. None of a trial
-        that would alter tables for the order of events.
+        What was staged; None of a trial that would alter tables for the order of events.
     """
     if source.get("staged"):
-        staged: Values = source["staged"]
+        staged: Staged = source["staged"]
         return staged
     landing, batch = source["landing"], batch_at(source["batch"], stretch)
     given, opened = opened, opened_after_statement(warehouse, opened, batch, stretch)
@@ -79,12 +79,12 @@ def stage_events(
     if opened["run"]["empty"]:
         return {"plan": plan, "figures": {}}
 
-    planned = {
+    planned: Load = {
         **plan_event_load(warehouse, opened, plan, batch, {**stretch, "tried": tried}),
         "log_version": opened["state"]["log_version"],
         "order_type": warehouse.macro("place_type", cfg, plan.get("sequence_type")),
     }
-    looking = {**planned, "now": now, "known": known}
+    looking: Load = {**planned, "now": now, "known": known}
     rows, seen = _staged_rows(warehouse, opened, plan, landing, stretch, looking)
     load = _with_what_arrived(warehouse, opened, planned, now, rows, seen)
     plan = _with_what_moved(plan, load)
@@ -111,11 +111,11 @@ def _rejects(
     warehouse: Warehouse,
     cfg: Settings,
     plan: Values,
-    load: Values,
+    load: Load,
     landing: Values,
     stretch: Values,
-    figures: Values,
-) -> Values:
+    figures: Figures,
+) -> Rejects:
     rows, failed, told = load["staged"], None, "_raw_payload"
     if figures["rows_rejected"] and cfg["on_reject"] == "fail":
         events = landing["events"]
@@ -142,7 +142,7 @@ def _rejects(
 
 
 def _tried_stretch(
-    warehouse: Warehouse, opened: Opened, plan: Values, source: Values, stretch: Values
+    warehouse: Warehouse, opened: Opened, plan: Values, source: Source, stretch: Values
 ) -> int | None:
     """Stage a stretch whose rejects may stop it on what the tables will be, where they are altered.
 
@@ -283,7 +283,7 @@ def _staged_rows(
     plan: Values,
     landing: Values,
     stretch: Values,
-    load: Values,
+    load: Load,
 ) -> tuple[Any, Values]:
     """Return the events of a stretch as a table of the run, and what was seen in it."""
     cfg, first, macro = opened["cfg"], opened["state"]["first"], warehouse.macro
@@ -325,8 +325,8 @@ def _knows_rejects(warehouse: Warehouse, opened: Opened, plan: Values, landing: 
 
 
 def _with_what_arrived(
-    warehouse: Warehouse, opened: Opened, planned: Values, now: Relations, staged: Any, seen: Values
-) -> Values:
+    warehouse: Warehouse, opened: Opened, planned: Load, now: Relations, staged: Any, seen: Values
+) -> Load:
     """Return what deriving the log needs to know, and where it looks for what stood before."""
     cfg, state, macro = opened["cfg"], opened["state"], warehouse.macro
     first, log, source = state["first"], now["log"], source_of(opened)
@@ -375,7 +375,7 @@ def _with_what_arrived(
     }
 
 
-def _with_what_moved(plan: Values, load: Values) -> Values:
+def _with_what_moved(plan: Values, load: Load) -> Values:
     """Return the plan with what is recorded of moves and snapshots after a stretch."""
     source = dict(plan["recorded"]["source"])
     for name in ("has_moves", "has_partial_moves"):
@@ -407,7 +407,7 @@ def _may_close_snapshot(
 
 
 def _opened_snapshot(
-    opened: Opened, planned: Values, seen: Values, was_open: int | None, is_overtaken: bool
+    opened: Opened, planned: Load, seen: Values, was_open: int | None, is_overtaken: bool
 ) -> int | None:
     """Return the commit since which the log has rows of a snapshot that later events end.
 
@@ -489,8 +489,8 @@ def _reads_on(warehouse: Warehouse, cfg: Settings, log: Any, staged: Any) -> boo
 
 
 def _figures_of_staged(
-    warehouse: Warehouse, cfg: Settings, plan: Values, load: Values, seen: Values
-) -> Values:
+    warehouse: Warehouse, cfg: Settings, plan: Values, load: Load, seen: Values
+) -> Figures:
     macro, tied = warehouse.macro, 0
     if plan["keyed"] and macro("can_tie", cfg):
         sql = macro("tied_rows_sql", cfg, plan, load["now"], load["staged"], load)

@@ -10,6 +10,7 @@ from tidemark.pipeline.events_plan import date_of_events
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.batches import take_up_columns
 from tidemark.rules.statements import failed_policy
+from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened
 
 
@@ -57,7 +58,7 @@ def begin_statement(warehouse: Warehouse, opened: Opened, statement: Values) -> 
     alter_columns(warehouse, opened["cfg"], {}, meant, statement)
     if not meant or meant["columns"] == state["recorded"]["columns"] or run.get("dry_run"):
         return opened
-    load = {
+    load: Load = {
         "commit_id": warehouse.macro("next_commit_id", state["last_id"]),
         "kind": "load",
         "business_date": date_of_events(run),

@@ -14,12 +14,13 @@ from tidemark.rules.batches import ALL_OF_IT, NO_FIGURES, columns_of_schema
 from tidemark.rules.event_plan import told_names
 from tidemark.rules.names import names_of, unique
 from tidemark.rules.table_names import named_tables
+from tidemark.shapes.load import Figures, Load, Source, Staged
 from tidemark.shapes.opened import Opened
 
 
 def events_of_workers(
     warehouse: Warehouse, opened: Opened, body: str, files: list[Values]
-) -> Values | None:
+) -> Source | None:
     """Have the workers take what has landed, all in one part.
 
     They put onto what stands, in one task, what needs no more than that, and write it where no
@@ -40,15 +41,16 @@ def events_of_workers(
     view = warehouse.macro("run_view", opened["cfg"]["target"], "events")
     is_one_task = why_not_workers(warehouse, opened, body, "covers.why_not") is None
     why = why_not_workers(warehouse, opened, body, "covers.why_not_read")
-    found: Values | str = why or _landed_batch(warehouse, opened, files)
+    found = why or _landed_batch(warehouse, opened, files)
     if not isinstance(found, str):
         if is_one_task:
             staged = _stage_in_workers(warehouse, opened, files, found)
             if not isinstance(staged, str):
                 return {"parts": [ALL_OF_IT], "staged": staged}
-        found = _read_by_workers(warehouse, opened, files, found, view)
-    if not isinstance(found, str):
-        return found
+        source = _read_by_workers(warehouse, opened, files, found, view)
+        if not isinstance(source, str):
+            return source
+        found = source
     leave_to_spark(warehouse, opened, found)
     return None
 
@@ -75,7 +77,7 @@ def _landed_batch(warehouse: Warehouse, opened: Opened, files: list[Values]) -> 
 
 def _read_by_workers(
     warehouse: Warehouse, opened: Opened, files: list[Values], found: Values, view: str
-) -> Values | str:
+) -> Source | str:
     """Return {parts, landing, batch} of events that the workers read; a text: why Spark has to."""
     cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
     why: str | None = of_engine("covers.why_not_opened", cfg) if found["sifted"] else None
@@ -123,7 +125,7 @@ def _read_by_workers(
 
 def _stage_in_workers(
     warehouse: Warehouse, opened: Opened, files: list[Values], found: Values
-) -> Values | str:
+) -> Staged | str:
     """Return what the workers staged; a text: why it takes more than one task."""
     cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
     batch: Values = found["batch"]
@@ -136,7 +138,7 @@ def _stage_in_workers(
     plan = plan_stretch(warehouse, opened, {"columns": None}, batch, ALL_OF_IT)
     if _alters_tables(warehouse, opened, plan):
         return "its columns have changed"
-    load = {
+    load: Load = {
         **plan_event_load(warehouse, opened, plan, batch, ALL_OF_IT),
         "log_version": state["log_version"],
         "late": False,
@@ -165,13 +167,14 @@ def _stage_in_workers(
         "named": named_tables(batch, [{"_table_name": staged.of_table}]),
         "told": _told_names(opened, plan, batch, figures),
     }
-    nums = {"first_sequence_num": None, "last_sequence_num": None}
+    counted: Figures = figures
+    nums: Figures = {"first_sequence_num": None, "last_sequence_num": None}
     return {
         "plan": {**plan, "recorded": {**plan["recorded"], "source": told}},
         "load": load,
         "files": files,
         "rejects": {},
-        "figures": {**NO_FIGURES, **nums, **figures},
+        "figures": {**NO_FIGURES, **nums, **counted},
         "uncommitted": None if state["first"] else staged,
         "kept": staged if state["first"] else None,
     }

@@ -28,6 +28,7 @@ from tidemark.pipeline.tables import alters_tables, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers
 from tidemark.rules.drift import config_drift, left_out_columns
+from tidemark.shapes.load import Derived, Figures, Load, Logged, Source, Staged
 from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
 from tidemark.shapes.settings import Settings
 
@@ -37,7 +38,7 @@ _OTHER_HASHES = (
 )
 
 
-def stage_extract(warehouse: Warehouse, opened: Opened, source: Values, part: Any) -> Values:
+def stage_extract(warehouse: Warehouse, opened: Opened, source: Source, part: Any) -> Staged:
     """Type, hash and compare the extract of a date with what stood before it.
 
     Nothing of a first load is written yet.
@@ -45,16 +46,13 @@ def stage_extract(warehouse: Warehouse, opened: Opened, source: Values, part: An
     Args:
         warehouse: Where the tables are.
         opened: What open_load() returned.
-        source: {parts, body, columns, file_names, origin}, with `files` where the workers read.
+        source: What source_extract() returned.
         part: The one part of the source.
-
-    Returns:
-        {plan, load, figures, rejects}, with what was written on the way.
     """
     if source.get("files") and not opened["state"].get("is_evolved"):
         plan = _plan_extract(warehouse, opened, source)
         staged = stage_by_workers(warehouse, opened, source, plan)
-        if isinstance(staged, dict):
+        if not isinstance(staged, bool):
             return staged
         if staged:
             return _stage_compared(warehouse, opened, source, plan)
@@ -67,7 +65,7 @@ def stage_extract(warehouse: Warehouse, opened: Opened, source: Values, part: An
     return _stage_compared(warehouse, opened, source, plan)
 
 
-def _stage_compared(warehouse: Warehouse, opened: Opened, source: Values, plan: Values) -> Values:
+def _stage_compared(warehouse: Warehouse, opened: Opened, source: Source, plan: Values) -> Staged:
     """Compare what the view `staged` has with what stood before the date.
 
     Of tables that the load is going to alter it sees what they will be; what it keeps of them as a
@@ -76,12 +74,12 @@ def _stage_compared(warehouse: Warehouse, opened: Opened, source: Values, plan: 
     cfg, run, macro = opened["cfg"], opened["run"], warehouse.macro
     if run["empty"]:
         return {"plan": plan, "figures": {}}
-    planned = macro("plan_load", cfg, run, opened["state"])
+    planned: Load = macro("plan_load", cfg, run, opened["state"])
     alters = alters_tables(warehouse, opened, plan)
     if alters:
         opened = opened_to_come(warehouse, opened, plan)
     is_first = opened["state"]["first"]
-    load = {
+    load: Load = {
         **planned,
         "log_version": opened["state"]["log_version"],
         "mends_rejects": planned["this_commit_id"] is not None,
@@ -95,7 +93,7 @@ def _stage_compared(warehouse: Warehouse, opened: Opened, source: Values, plan: 
     return {**staged, "alters": alters, "again": alters and not is_lasting}
 
 
-def _plan_extract(warehouse: Warehouse, opened: Opened, source: Values) -> Values:
+def _plan_extract(warehouse: Warehouse, opened: Opened, source: Source) -> Values:
     """Return what becomes of each column.
 
     Raises:
@@ -124,7 +122,7 @@ def _plan_extract(warehouse: Warehouse, opened: Opened, source: Values) -> Value
     return plan
 
 
-def columns_not_yet(warehouse: Warehouse, opened: Opened, source: Values) -> list[str]:
+def columns_not_yet(warehouse: Warehouse, opened: Opened, source: Source) -> list[str]:
     """Return which columns, in lower case, the extract lacks because they came later.
 
     No load in force of its date, or of one before it, had them. So a date from before loads again
@@ -191,7 +189,7 @@ def type_compared_values(warehouse: Warehouse, cfg: Settings, plan: Values) -> N
             column["compare_type"] = types[column["name"]]
 
 
-def _check_malformed(warehouse: Warehouse, cfg: Settings, plan: Values, source: Values) -> None:
+def _check_malformed(warehouse: Warehouse, cfg: Settings, plan: Values, source: Source) -> None:
     """Stop at a body without `_malformed`: what could not be read would be NULL to it."""
     if "_malformed" not in source["file_names"] or "_malformed" in plan["supplied"]:
         return
@@ -207,7 +205,7 @@ def _check_malformed(warehouse: Warehouse, cfg: Settings, plan: Values, source: 
         )
 
 
-def _existing_view(warehouse: Warehouse, opened: Opened, plan: Values, load: Values) -> str:
+def _existing_view(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> str:
     """Make the view of what stood before the date."""
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
     existing: str = macro("run_view", cfg["target"], "existing")
@@ -220,9 +218,7 @@ def _existing_view(warehouse: Warehouse, opened: Opened, plan: Values, load: Val
     return existing
 
 
-def _stage_changes(
-    warehouse: Warehouse, opened: Opened, plan: Values, load: Values
-) -> Values | None:
+def _stage_changes(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> Staged | None:
     """Compare, and write what changed straight into the log, where no commit names it yet.
 
     None where what changed has to be read again before the log has it: to correct dates, to show
@@ -241,22 +237,26 @@ def _stage_changes(
         macro("figures_of_changes"),
         macro("staged_changes_sql", plan, "{counted}", load),
     )
-    counted = uncommitted.figures
+    counted: Figures = uncommitted.figures
     if counted["rows_rejected"]:
         adapter.discard_rows(uncommitted)
         return None
     check_staged(warehouse, cfg, uncommitted, count_changes(counted))
-    logged = {"rows_logged": uncommitted.rows, "rows_superseded": 0, "rows_not_supplied": 0}
     return {
         "plan": plan,
         "load": load,
         "uncommitted": uncommitted,
         "rejects": {},
-        "figures": {**counted, **logged},
+        "figures": {
+            **counted,
+            "rows_logged": uncommitted.rows,
+            "rows_superseded": 0,
+            "rows_not_supplied": 0,
+        },
     }
 
 
-def _classify(warehouse: Warehouse, opened: Opened, plan: Values, load: Values) -> Values:
+def _classify(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> Staged:
     """Compare what is staged with what stood before the date, and count.
 
     The extract is read once: what changed is kept as a table of the run, `load['classified']`.
@@ -274,8 +274,8 @@ def _classify(warehouse: Warehouse, opened: Opened, plan: Values, load: Values) 
     counts = warehouse.rows(macro("count_changes_sql", classified, counted))
     figures = _figures_of_classified(cfg, counts)
     load = {**load, "classified": classified}
-    figures["new_rejects"] = _count_new_rejects(warehouse, relations, load, figures)
-    figures = with_keys_here(warehouse, opened, load, figures)
+    new = _count_new_rejects(warehouse, relations, load, figures)
+    figures = with_keys_here(warehouse, opened, load, {**figures, "new_rejects": new})
     rejected = macro("rejected_rows_sql", classified)
     return {
         "plan": plan,
@@ -293,7 +293,7 @@ def _classify(warehouse: Warehouse, opened: Opened, plan: Values, load: Values) 
     }
 
 
-def _figures_of_classified(cfg: Settings, rows: list[Values]) -> Values:
+def _figures_of_classified(cfg: Settings, rows: list[Values]) -> Figures:
     """Return the figures of a load from counts by operation; R are rejects."""
     keys, reasons = dict.fromkeys("IUDN", 0), []
     existing = matched = read = rejected = duplicate = 0
@@ -343,7 +343,7 @@ def _mending(cfg: Settings, plan: Values, reasons: list[str]) -> str:
 
 
 def _count_new_rejects(
-    warehouse: Warehouse, relations: Relations, load: Values, figures: Values
+    warehouse: Warehouse, relations: Relations, load: Load, figures: Figures
 ) -> int | None:
     """Count the new rejects of a date that was loaded before; None of another date."""
     before = load["this_commit_id"]
@@ -354,7 +354,7 @@ def _count_new_rejects(
     return int(warehouse.rows(sql)[0]["new_count"])
 
 
-def derive_extract(warehouse: Warehouse, opened: Opened, staged: Values, commit: Commit) -> Values:
+def derive_extract(warehouse: Warehouse, opened: Opened, staged: Staged, commit: Commit) -> Derived:
     """Return the rows of the log that a date brings, and what goes beside them.
 
     Args:
@@ -371,20 +371,19 @@ def derive_extract(warehouse: Warehouse, opened: Opened, staged: Values, commit:
     if staged.get("is_repeat"):
         return {"outcome": "repeat", "load": load, "figures": figures}
     load = {**load, "log_version": version_to_append(warehouse, opened, load)}
-    derived = {"outcome": "commit", "load": load}
+    derived: Derived = {"outcome": "commit", "load": load, "figures": figures}
     written = files_of_workers(warehouse, opened, staged, load)
     if written is not None:
         numbers = versions_before(warehouse, opened, load)
-        more = {"figures": figures, "numbers": numbers, "uncommitted": written, "beside": []}
-        return {**derived, **more}
+        return {**derived, "numbers": numbers, "uncommitted": written, "beside": []}
     rows = _rows_to_log(warehouse, opened, plan, load, figures)
     figures = {**figures, **rows["counts"]}
     logs_nothing = not figures["rows_logged"] and not figures["rows_superseded"]
     before = load["this_commit_id"]
     if before is not None and logs_nothing and not load["rebuild"]:
         if _observed_the_same(warehouse, cfg, opened["relations"], load):
-            again = {"figures": figures, "rejects_commit_id": before}
-            return {"outcome": "repeat", "load": load, **again}
+            again: Derived = {"outcome": "repeat", "load": load, "figures": figures}
+            return {**again, "rejects_commit_id": before}
     match = ("_key_hash", "_business_date")
     uncommitted = files_of_slice(warehouse, opened, plan, load, rows["slice"], figures, match)
     return {
@@ -398,23 +397,20 @@ def derive_extract(warehouse: Warehouse, opened: Opened, staged: Values, commit:
 
 
 def _rows_to_log(
-    warehouse: Warehouse, opened: Opened, plan: Values, load: Values, figures: Values
-) -> Values:
+    warehouse: Warehouse, opened: Opened, plan: Values, load: Load, figures: Figures
+) -> Logged:
     """Return what the commit puts into the log.
 
     A date after all others only appends, straight from the view. Anything else is worked out once
     and put into a table of its own (without sensitive columns), because it is read several times,
     between writes that would make Spark forget a cache. Files of the workers are not forgotten.
-
-    Returns:
-        `rows`, a view with all columns, `slice`, what the log is written from, `counts` of it.
     """
     cfg, target, macro = opened["cfg"], opened["cfg"]["target"], warehouse.macro
     changed = rows = macro("run_view", target, "changed")
     make_view(warehouse, changed, macro("changed_rows_sql", load["classified"]))
     forward = load["forward"]
     if forward and (not plan["sensitive"] or is_in_files(warehouse, load["classified"])):
-        counts = {"rows_logged": count_changes(figures), "rows_superseded": 0}
+        counts: Figures = {"rows_logged": count_changes(figures), "rows_superseded": 0}
         return {"rows": changed, "slice": changed, "counts": counts}
     if not forward:
         targets, date = write_relations(warehouse, opened), load["business_date"]
@@ -433,7 +429,7 @@ def _rows_to_log(
 
 
 def _observed_the_same(
-    warehouse: Warehouse, cfg: Settings, relations: Relations, load: Values
+    warehouse: Warehouse, cfg: Settings, relations: Relations, load: Load
 ) -> bool:
     """Say whether a date came again with nothing new, also not in what it supplied or rejected."""
     macro, classified = warehouse.macro, load["classified"]
@@ -454,7 +450,7 @@ def _observed_the_same(
 
 
 def _beside(
-    warehouse: Warehouse, opened: Opened, plan: Values, load: Values, figures: Values, rows: Any
+    warehouse: Warehouse, opened: Opened, plan: Values, load: Load, figures: Figures, rows: Any
 ) -> list[str]:
     """Return what writes rejects, supplied keys and sensitive values.
 

@@ -14,6 +14,7 @@ from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import leave_to_spark, of_engine, tries_workers
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.paths import passed_over
+from tidemark.shapes.load import Source
 from tidemark.shapes.opened import Opened, Recorded, Run
 from tidemark.shapes.settings import Settings
 
@@ -30,7 +31,7 @@ _LARGE = 16 * 1024 * 1024
 _MOST_FOLDERS = 3
 
 
-def source_extract(warehouse: Warehouse, opened: Opened, body: str) -> Values:
+def source_extract(warehouse: Warehouse, opened: Opened, body: str) -> Source:
     """Return what there is to read: {parts, body, columns, file_names, origin}.
 
     Args:
@@ -48,7 +49,7 @@ def source_extract(warehouse: Warehouse, opened: Opened, body: str) -> Values:
     return by_workers or source_of_spark(warehouse, opened, body)
 
 
-def source_of_spark(warehouse: Warehouse, opened: Opened, body: str) -> Values:
+def source_of_spark(warehouse: Warehouse, opened: Opened, body: str) -> Source:
     """Return the source as Spark reads it; of files it makes the view behind extract()."""
     cfg, run, file_names = opened["cfg"], opened["run"], []
     if cfg["location"]:
@@ -62,7 +63,7 @@ def source_of_spark(warehouse: Warehouse, opened: Opened, body: str) -> Values:
     }
 
 
-def source_of_workers(warehouse: Warehouse, opened: Opened, body: str) -> Values | None:
+def source_of_workers(warehouse: Warehouse, opened: Opened, body: str) -> Source | None:
     """Return the source as the engine in the workers reads it; None where Spark has to.
 
     It has `files`, `fields` and `separator` too. Of the files nothing but the first line, or the

@@ -10,13 +10,14 @@ from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import leave_to_spark, of_engine
 from tidemark.rules.column_plan import had_deltas
 from tidemark.sessions.declined import Declined
+from tidemark.shapes.load import Figures, Load, Source, Staged
 from tidemark.shapes.opened import Opened, State
 from tidemark.shapes.settings import Settings
 
 
 def stage_by_workers(
-    warehouse: Warehouse, opened: Opened, source: Values, plan: Values
-) -> Values | bool:
+    warehouse: Warehouse, opened: Opened, source: Source, plan: Values
+) -> Staged | bool:
     """Compare the extract of a date with what stood before it in the workers.
 
     Args:
@@ -30,8 +31,8 @@ def stage_by_workers(
         rows, typed and hashed. False: Spark has to, whatever the reason; nothing is left of it.
     """
     cfg, state, macro = opened["cfg"], opened["state"], warehouse.macro
-    load = macro("plan_load", cfg, opened["run"], state)
-    load = {**load, "log_version": state["log_version"]}
+    planned: Load = macro("plan_load", cfg, opened["run"], state)
+    load: Load = {**planned, "log_version": state["log_version"]}
     try:
         source = {**source, "compared": _compared_by_workers(warehouse, plan)}
     except Declined as error:
@@ -40,12 +41,12 @@ def stage_by_workers(
     view = macro("run_view", cfg["target"], "staged")
     why = of_engine("covers.why_not", cfg) or _why_not_at_once(warehouse, opened, plan, load)
     if why is None:
-        staged = _stage_at_once(warehouse, opened, source, plan, load)
-        if isinstance(staged, dict):
+        staged, rows = _stage_at_once(warehouse, opened, source, plan, load)
+        if staged is not None:
             return staged
-        why = staged if isinstance(staged, str) else None
+        why = rows if isinstance(rows, str) else None
         if why is None:
-            warehouse.adapter.view_staged(staged, view)
+            warehouse.adapter.view_staged(rows, view)
     else:
         why = warehouse.adapter.keep_staged(cfg, plan, load, source, view)
     if why is not None:
@@ -81,13 +82,13 @@ def _compared_by_workers(warehouse: Warehouse, plan: Values) -> dict[str, tuple[
 
 
 def _stage_at_once(
-    warehouse: Warehouse, opened: Opened, source: Values, plan: Values, load: Values
-) -> Any:
+    warehouse: Warehouse, opened: Opened, source: Source, plan: Values, load: Load
+) -> tuple[Staged | None, Any]:
     """Have one task do all of a load.
 
     Returns:
-        What was staged. Where more tasks are needed, the rows, for view_staged(). A text: why the
-        workers do not take the load.
+        What was staged. Without that, as more tasks are needed, the rows, for view_staged(); a
+        text: why the workers do not take the load.
     """
     cfg, is_first = opened["cfg"], opened["state"]["first"]
     if _is_last(cfg, load, opened["state"]):
@@ -96,8 +97,8 @@ def _stage_at_once(
     stage = adapter.keep_extract if is_first else adapter.stage_extract
     staged = stage(cfg, plan, load, source, opened["relations"])
     if isinstance(staged, str) or getattr(staged, "why", None):
-        return staged
-    figures = staged.figures
+        return None, staged
+    figures: Figures = staged.figures
     return {
         "plan": plan,
         "rejects": {},
@@ -105,18 +106,16 @@ def _stage_at_once(
         "uncommitted": None if is_first else staged,
         "kept": staged if is_first else None,
         "figures": {**figures, "rows_logged": count_changes(figures), "rows_superseded": 0},
-    }
+    }, None
 
 
-def _is_last(cfg: Settings, load: Values, state: State) -> bool:
+def _is_last(cfg: Settings, load: Load, state: State) -> bool:
     """Say whether a full extract is of the last date, which was loaded before."""
     is_again = load["this_commit_id"] is not None and load["business_date"] == state["last_date"]
     return is_again and cfg["extract"] == "full"
 
 
-def _why_not_at_once(
-    warehouse: Warehouse, opened: Opened, plan: Values, load: Values
-) -> str | None:
+def _why_not_at_once(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> str | None:
     """Return why no task does all of a load, as its date and the tables tell."""
     cfg, state = opened["cfg"], opened["state"]
     if load["kind"] != "load" or not (load["forward"] or _is_last(cfg, load, state)):
@@ -133,8 +132,8 @@ def _why_not_at_once(
 
 
 def _look_again(
-    warehouse: Warehouse, opened: Opened, source: Values, plan: Values, load: Values
-) -> Any:
+    warehouse: Warehouse, opened: Opened, source: Source, plan: Values, load: Load
+) -> tuple[Staged | None, Any]:
     """Compare the extract of the last date again.
 
     Of one that is as current has it, which is how that date ended, the log has all that it brings.
@@ -143,13 +142,14 @@ def _look_again(
     """
     cfg, rejects = opened["cfg"], opened["relations"]["rejects"]
     found = warehouse.adapter.compare_again(cfg, plan, load, source, opened["relations"])
+    figures: Figures = found
     if not isinstance(found, dict):
-        return found
+        return None, found
     condition = of_this_load(warehouse, load)
     has_files = warehouse.macro("file_count", cfg["file_format"], rejects) > 0
     if has_files and has_rows(warehouse, rejects, condition):
-        return "the last date had rejects"
-    inserted, deleted = found["rows_inserted"], found["rows_deleted"]
+        return None, "the last date had rejects"
+    inserted, deleted = figures["rows_inserted"], figures["rows_deleted"]
     here = {"inserted": inserted, "deleted": deleted, "deleted_again": deleted, "gone": 0}
     return {
         "plan": plan,
@@ -158,17 +158,17 @@ def _look_again(
         "kept": None,
         "rejects": {},
         "is_repeat": True,
-        "figures": {**found, "rows_logged": 0, "rows_superseded": 0, "here": here},
-    }
+        "figures": {**figures, "rows_logged": 0, "rows_superseded": 0, "here": here},
+    }, None
 
 
-def of_this_load(warehouse: Warehouse, load: Values) -> str:
+def of_this_load(warehouse: Warehouse, load: Load) -> str:
     """Return the condition of what the date's last load wrote beside the log."""
     known = {"business_date": load["business_date"], "commit_id": load["this_commit_id"]}
     condition: str = warehouse.macro("_loads_expr", [known])
     return condition
 
 
-def count_changes(figures: Values) -> int:
+def count_changes(figures: Figures) -> int:
     """Count the keys that a date inserts, updates and deletes."""
     return int(figures["rows_inserted"] + figures["rows_updated"] + figures["rows_deleted"])

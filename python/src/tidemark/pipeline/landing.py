@@ -12,6 +12,7 @@ from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.names import lowered
 from tidemark.rules.order import numbered_files
+from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened, Relations, Run
 from tidemark.shapes.settings import Settings
 
@@ -101,7 +102,7 @@ def warn_of_no_file(warehouse: Warehouse, cfg: Settings) -> None:
 
 
 def write_landed(
-    warehouse: Warehouse, cfg: Settings, targets: Relations, files: _Files, load: Values
+    warehouse: Warehouse, cfg: Settings, targets: Relations, files: _Files, load: Load
 ) -> None:
     """Remember the files that were read: as a whole with the last part of a source."""
     rows: list[dict[str, Any]] = [

@@ -22,7 +22,8 @@ from tidemark.pipeline.tables import (
 from tidemark.pipeline.timeline import steps_of_rollback
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.drift import is_retagged
-from tidemark.rules.timeline import last_load
+from tidemark.rules.timeline import with_last
+from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Commit, Found, Inflight, Noted, Opened, Relations, State
 from tidemark.shapes.settings import Settings
 
@@ -156,16 +157,14 @@ def finish_commit(warehouse: Warehouse, opened: Found, state: State, commit: Com
         warehouse, recorded_cfg, relations, state["recorded"], recorded
     )
     is_gone = not relation_exists(warehouse, current)
-    shows_others = state["recorded"] and is_retagged(recorded, state["recorded"])
-    load = {
-        "commit_id": commit["commit_id"],
-        "kind": kind,
+    shows_others = bool(state["recorded"]) and is_retagged(recorded, state["recorded"])
+    load: Load = {
+        **_dated_load(state, commit),
         "forward": False,
-        **_dates_after(state, commit),
         "rebuild": is_gone or is_remade or shows_others,
         "mends_rejects": kind == "load"
         and recorded["extract"] != "events"
-        and recorded.get("marks_rejects"),
+        and bool(recorded.get("marks_rejects")),
     }
     if not replaces_log(commit):
         if is_gone:
@@ -176,20 +175,24 @@ def finish_commit(warehouse: Warehouse, opened: Found, state: State, commit: Com
         free_columns(warehouse, current, freed)
     if kind == "rollback":
         steps = steps_of_rollback(warehouse, opened["commits"], commit)
-        names = ("last_date", "last_date_commit_id", "last_extract")
-        load.update({name: steps[name] for name in names}, business_date=steps["last_date"])
+        load = {**with_last(load, steps), "business_date": steps["last_date"]}
     held: Opened = {**opened, "cfg": recorded_cfg, "state": state}
     apply_load(warehouse, held, plan, load, commit)
 
 
-def _dates_after(state: State, commit: Commit) -> Values:
-    """Return of which date current is once it has a commit."""
+def _dated_load(state: State, commit: Commit) -> Load:
+    """Return the load of a commit, with the date of which current is once it has that."""
     date, last = commit.get("business_date"), state["last_date"]
     is_last = commit["kind"] == "full_refresh" or not last or (date and date >= last)
-    if not is_last:
-        return {**last_load(state), "business_date": date or last}
-    return {
+    load: Load = {
+        "commit_id": commit["commit_id"],
+        "kind": commit["kind"],
         "business_date": date or last,
+    }
+    if not is_last:
+        return with_last(load, state)
+    return {
+        **load,
         "last_date": date,
         "last_date_commit_id": commit["commit_id"],
         "last_extract": commit["config"]["extract"],

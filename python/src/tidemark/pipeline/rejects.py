@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tidemark.pipeline.tables import has_rejects_of_loads, has_rows
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
+from tidemark.shapes.load import Steps
 from tidemark.shapes.settings import Settings
 
 
-def resolve_rejects(warehouse: Warehouse, cfg: Settings, rejects: Any, load: Values) -> None:
+def resolve_rejects(
+    warehouse: Warehouse, cfg: Settings, rejects: Any, load: Mapping[str, Any]
+) -> None:
     """Mark the rejects of earlier loads of a date that a load of it mended."""
     macro, of_load = warehouse.macro, (load["business_date"], load["commit_id"])
     # the first query of a process costs Spark seconds
@@ -19,7 +23,7 @@ def resolve_rejects(warehouse: Warehouse, cfg: Settings, rejects: Any, load: Val
         warehouse.run(macro("resolve_rejects_sql", rejects, *of_load))
 
 
-def reopen_rejects(warehouse: Warehouse, cfg: Settings, rejects: Any, steps: Values) -> None:
+def reopen_rejects(warehouse: Warehouse, cfg: Settings, rejects: Any, steps: Steps) -> None:
     """Have rejects open again that undone loads had mended, and mended by loads that hold again."""
     if cfg["extract"] == "events" or not has_rejects_of_loads(warehouse, rejects):
         return

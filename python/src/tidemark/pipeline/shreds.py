@@ -23,6 +23,7 @@ from tidemark.pipeline.tables import (
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.drift import recorded_layout
+from tidemark.shapes.load import Figures, Rejects
 from tidemark.shapes.opened import Commit, Commits, Run
 from tidemark.shapes.settings import Shredded
 
@@ -178,7 +179,7 @@ def _registry() -> Any:
 
 def _load(
     warehouse: Warehouse, cfg: Shredded, run: Run, state: Values, commits: Commits, body: str
-) -> Values | None:
+) -> Figures | None:
     macro, entity, relation = warehouse.macro, cfg["entity"], cfg["target"]
     begin, end, build = state["from"], state["to"], state["build"]
     rejects, validate = macro("side_relation", relation, "rejects"), None
@@ -195,8 +196,8 @@ def _load(
 
     rows = typed(begin, end)
     is_news = not run["empty"] and end > begin
-    figures: Values = {}
-    rejected = {
+    figures: Figures = {}
+    rejected: Rejects = {
         "units": ["entity", "entities"],
         "of": "",
         "rows": rows,
@@ -204,10 +205,11 @@ def _load(
         "advice": "Mend columns or schema",
     }
     if is_news:
-        figures = warehouse.rows(
+        seen = warehouse.rows(
             "select count(*) as rows_read, count_if(_reject_reason is not null) as rows_rejected "
             f"from {rows}"
         )[0]
+        figures = {"rows_read": seen["rows_read"], "rows_rejected": seen["rows_rejected"]}
         why = why_rejects_stop(warehouse, cfg, run, figures, rejected)
         if why:
             raise DataError(why)
@@ -239,7 +241,7 @@ def _load(
         sql = f"select * from {rows} where _reject_reason is not null"
         _append(warehouse, cfg, made["rejects"], _REJECTS, sql, begin)
     swap_shred(warehouse, cfg, state, made, commits)
-    figures["rows_inserted"] = inserted
+    figures = {**figures, "rows_inserted": inserted}
     commit: Commit = {
         # Of two runs the table is as the last one left it, whichever began first: the greatest
         # number is to be that one's.

@@ -13,6 +13,7 @@ from tidemark.pipeline.tables import (
     tables_of_columns,
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened, RelationName, State
 from tidemark.shapes.settings import Settings
 
@@ -42,7 +43,7 @@ def drop_slice(warehouse: Warehouse, slice_: Any) -> None:
 
 
 def kept_rows(
-    warehouse: Warehouse, cfg: Settings, plan: Values, load: Values, name: str, sql: str
+    warehouse: Warehouse, cfg: Settings, plan: Values, load: Load, name: str, sql: str
 ) -> Any:
     """Keep rows that are read several times, worked out once, as a slice.
 

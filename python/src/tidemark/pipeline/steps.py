@@ -2,7 +2,7 @@
 
 open     settings, relations, state; what a dead run left is finished or rolled back
 source   what there is to read, as a view; files are listed once
-stage    typed, hashed, rejects told apart, counted: {plan, load, figures, rejects}
+stage    typed, hashed, rejects told apart, counted
 check    rejects, the guards: so far nothing was written
 prepare  tables are made, or get the columns that are new
 derive   the rows of the log, and what is written beside it
@@ -12,6 +12,9 @@ record   the commit is complete in tidemark_commits
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from tidemark.pipeline.applying import apply_load
 from tidemark.pipeline.checking import check_load, tell_other_tables, tell_rejects
@@ -24,6 +27,7 @@ from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import close_views, open_views
 from tidemark.rules.drift import new_columns
 from tidemark.rules.names import unique
+from tidemark.shapes.load import Committed, Derived, Source, Staged
 from tidemark.shapes.opened import Commit, Opened, State
 
 _LABELS = {
@@ -91,10 +95,10 @@ def _load_parts(warehouse: Warehouse, opened: Opened, body: str) -> Values | Non
     return {**(figures or {}), "notes": [*notes, *new["short"]]}
 
 
-def _stage_part(warehouse: Warehouse, opened: Opened, source: Values, part: Values) -> Values:
+def _stage_part(warehouse: Warehouse, opened: Opened, source: Source, part: Values) -> Staged:
     """Stage a part of a source, check it, and make or alter the tables that it needs."""
     cfg = opened["cfg"]
-    staged: Values = warehouse.of_family(cfg, "stage", opened, source, part)
+    staged: Staged = warehouse.of_family(cfg, "stage", opened, source, part)
     check_load(warehouse, opened, staged)
     warehouse.of_family(cfg, "prepare", opened, staged)
     if staged.get("again"):
@@ -106,8 +110,8 @@ def _stage_part(warehouse: Warehouse, opened: Opened, source: Values, part: Valu
 
 
 def _commit_part(
-    warehouse: Warehouse, opened: Opened, staged: Values
-) -> tuple[Values, Values, list[str]]:
+    warehouse: Warehouse, opened: Opened, staged: Staged
+) -> tuple[Committed, Derived, list[str]]:
     """Derive what a part changes, commit it, bring current after it and record that.
 
     Returns:
@@ -115,7 +119,7 @@ def _commit_part(
     """
     cfg, plan = opened["cfg"], staged["plan"]
     commit = new_commit(warehouse, opened, staged["load"], plan["recorded"])
-    derived: Values = warehouse.of_family(cfg, "derive", opened, staged, commit)
+    derived: Derived = warehouse.of_family(cfg, "derive", opened, staged, commit)
     figures, commits = derived["figures"], derived["outcome"] == "commit"
     committed = commit_load(warehouse, opened, plan, derived, commit)
     if commits:
@@ -159,7 +163,7 @@ def _tell_erased_back(warehouse: Warehouse, opened: Opened, commit: Commit) -> l
     return [told]
 
 
-def _sum_of_figures(sums: Values | None, figures: Values) -> Values:
+def _sum_of_figures(sums: Values | None, figures: Mapping[str, Any]) -> Values:
     total = dict(sums or {})
     for name, value in figures.items():
         if name.startswith("rows_"):
@@ -167,7 +171,7 @@ def _sum_of_figures(sums: Values | None, figures: Values) -> Values:
     return total
 
 
-def _opened_after(opened: Opened, plan: Values, committed: Values) -> Opened:
+def _opened_after(opened: Opened, plan: Values, committed: Committed) -> Opened:
     """Return what the next part of a source is loaded onto."""
     load = committed["load"]
     commit_id, date = load["commit_id"], load["business_date"]
@@ -186,7 +190,7 @@ def _opened_after(opened: Opened, plan: Values, committed: Values) -> Opened:
     return {**opened, "state": state}
 
 
-def summary(figures: Values | None) -> str:
+def summary(figures: Mapping[str, Any] | None) -> str:
     """Return one line on what a load did.
 
     Example:
@@ -202,7 +206,7 @@ def summary(figures: Values | None) -> str:
     return ", ".join([*parts, *known.get("notes", [])])
 
 
-def batch_summary(figures: Values | None) -> str:
+def batch_summary(figures: Mapping[str, Any] | None) -> str:
     """Return one line on what a load of enriched events, or of entities, did.
 
     Example:

@@ -9,6 +9,7 @@ from tidemark.errors import DataError
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.column_plan import had_deltas
 from tidemark.rules.drift import changed_layout
+from tidemark.shapes.load import Staged
 from tidemark.shapes.opened import Opened, Recorded, RelationName, Relations
 from tidemark.shapes.settings import Loaded, Settings
 
@@ -23,7 +24,7 @@ SWAPPED: tuple[RelationName, ...] = (
 """What may be written beside the old one to take its name, by what it holds; the log is last."""
 
 
-def prepare_tables(warehouse: Warehouse, opened: Opened, staged: Values) -> None:
+def prepare_tables(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
     """Make the entity's tables and views where they are missing, or bring them up to the plan.
 
     A full refresh writes a new log beside the old one, so that the old one stays until the new one

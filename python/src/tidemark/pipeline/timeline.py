@@ -5,6 +5,7 @@ from __future__ import annotations
 from tidemark.pipeline.slices import drop_slice, drop_slices, make_slice
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.timeline import steps_to
+from tidemark.shapes.load import Steps
 from tidemark.shapes.opened import Commit, Commits
 from tidemark.shapes.settings import Settings
 
@@ -16,19 +17,21 @@ def timeline(
     return warehouse.rows(warehouse.macro("timeline_sql", commits["states"], relation, before))
 
 
-def steps_of_rollback(warehouse: Warehouse, commits: Commits, commit: Commit) -> Values:
+def steps_of_rollback(warehouse: Warehouse, commits: Commits, commit: Commit) -> Steps:
     """Return what a rollback that is recorded undoes and makes hold again."""
     before = timeline(warehouse, commits, commit["relation"], commit["commit_id"])
     return steps_to(before, commit["source_commit_id"])
 
 
-def mark_undone(warehouse: Warehouse, cfg: Settings, commits: Commits, commit: Commit) -> Values:
+def mark_undone(warehouse: Warehouse, cfg: Settings, commits: Commits, commit: Commit) -> Steps:
     """Record that commits are undone by a rollback, or hold again; return these steps.
 
     Doing it twice changes nothing.
     """
     steps = steps_of_rollback(warehouse, commits, commit)
-    undone, redone = ([one["commit_id"] for one in steps[name]] for name in ("undone", "redone"))
+    undone, redone = (
+        [one["commit_id"] for one in moved] for moved in (steps["undone"], steps["redone"])
+    )
     record_undone(warehouse, cfg, commits, commit, undone, redone)
     return steps
 

@@ -9,7 +9,8 @@ from typing import Any
 from tidemark.pipeline.delta_files import check_staged
 from tidemark.pipeline.slices import prefix_of_views
 from tidemark.pipeline.tables import write_relations
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
+from tidemark.shapes.load import Load, Staged
 from tidemark.shapes.opened import Asked, Opened
 
 
@@ -98,7 +99,7 @@ def leave_to_spark(warehouse: Warehouse, opened: Opened, why: str) -> None:
     tell(f"{opened['cfg']['entity']}: by Spark SQL, as {why}")
 
 
-def files_of_workers(warehouse: Warehouse, opened: Opened, staged: Values, load: Values) -> Any:
+def files_of_workers(warehouse: Warehouse, opened: Opened, staged: Staged, load: Load) -> Any:
     """Return the files of a load, once its tables are there; None of what Spark is to write."""
     written = staged["uncommitted"]
     if staged.get("kept"):

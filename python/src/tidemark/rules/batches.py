@@ -15,6 +15,7 @@ from typing import Any
 from tidemark.rules.event_plan import aliases_of, new_in_schemas
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.source_types import connect_columns
+from tidemark.shapes.load import Figures
 from tidemark.shapes.opened import Recorded
 from tidemark.shapes.settings import Settings
 
@@ -23,23 +24,20 @@ Config = Mapping[str, Any]
 Statement = dict[str, Any]
 Stretch = dict[str, Any]
 
-NO_FIGURES = dict.fromkeys(
-    (
-        "rows_read",
-        "rows_inserted",
-        "rows_updated",
-        "rows_deleted",
-        "rows_unchanged",
-        "rows_not_supplied",
-        "rows_rejected",
-        "rows_duplicate",
-        "rows_ignored",
-        "rows_tied",
-        "rows_logged",
-        "rows_superseded",
-    ),
-    0,
-)
+NO_FIGURES: Figures = {
+    "rows_read": 0,
+    "rows_inserted": 0,
+    "rows_updated": 0,
+    "rows_deleted": 0,
+    "rows_unchanged": 0,
+    "rows_not_supplied": 0,
+    "rows_rejected": 0,
+    "rows_duplicate": 0,
+    "rows_ignored": 0,
+    "rows_tied": 0,
+    "rows_logged": 0,
+    "rows_superseded": 0,
+}
 """The figures of a load without events."""
 ALL_OF_IT: Stretch = {"from": None, "to": None, "is_first": True, "is_last": True}
 """The stretch of a batch that nothing cuts."""

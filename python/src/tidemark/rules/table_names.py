@@ -15,7 +15,7 @@ from tidemark.shapes.settings import Settings
 
 Batch = Mapping[str, Any]
 Config = Mapping[str, Any]
-Figures = Iterable[Mapping[str, Any]]
+Rows = Iterable[Mapping[str, Any]]
 
 
 def is_one_of_tables(name: str, tables: Sequence[str]) -> bool:
@@ -71,7 +71,7 @@ def table_drift(cfg: Settings, taken: Sequence[str]) -> list[str]:
     return [f"table was {', '.join(taken)} and is now {table}"]
 
 
-def named_tables(batch: Batch, figures: Figures) -> list[str]:
+def named_tables(batch: Batch, figures: Rows) -> list[str]:
     """Return the tables that events are of, as they are written: of earlier batches and this one.
 
     Example:
@@ -86,7 +86,7 @@ def named_tables(batch: Batch, figures: Figures) -> list[str]:
 
 
 def check_one_table(
-    cfg: Settings, batch: Batch, figures: Figures, loaded: Sequence[str] | None
+    cfg: Settings, batch: Batch, figures: Rows, loaded: Sequence[str] | None
 ) -> None:
     """Refuse events of more tables than the setting and DDL events name.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tidemark.shapes.load import Load, Steps
 from tidemark.shapes.opened import LastLoad
 
 Commit = Mapping[str, Any]
@@ -53,7 +54,7 @@ def loaded_dates(timeline: Sequence[Commit], since: str = "") -> list[str]:
     )
 
 
-def steps_to(timeline: Sequence[Commit], target: int) -> dict[str, Any]:
+def steps_to(timeline: Sequence[Commit], target: int) -> Steps:
     """Return what going from the last commit to `target` undoes and makes hold again.
 
     Example:
@@ -91,9 +92,10 @@ def steps_to(timeline: Sequence[Commit], target: int) -> dict[str, Any]:
     }
 
 
-def last_load(known: LastLoad) -> LastLoad:
-    """Return what is known of the load of the last date, and nothing else."""
+def with_last(load: Load, known: LastLoad) -> Load:
+    """Return a load that leaves the last date as it is known."""
     return {
+        **load,
         "last_date": known["last_date"],
         "last_date_commit_id": known["last_date_commit_id"],
         "last_extract": known["last_extract"],

@@ -130,13 +130,13 @@ class Settings(Loaded, _WithLog, _OfExtracts, _OfEvents, _OfEnriched):
     asked_engine: NotRequired[ReadOnly[Engine | None]]  # of a plan, whose engine is spark
 
 
-class Derived(Placed):
+class Kept(Placed):
     """What is made of an entity and kept."""
 
     model: ReadOnly[str]  # as messages call it
 
 
-class Intervals(Derived):
+class Intervals(Kept):
     """A kept table of intervals."""
 
     entity: ReadOnly[Any]  # the relation of whose intervals they are
@@ -145,7 +145,7 @@ class Intervals(Derived):
     cluster_by: ReadOnly[list[str]]
 
 
-class Feed(Derived):
+class Feed(Kept):
     """A kept feed."""
 
     buckets: ReadOnly[int]
