@@ -35,6 +35,7 @@ from tidemark.rules.guard import (
 )
 from tidemark.shapes.load import Derived, Figures, Load, Source, Staged
 from tidemark.shapes.opened import Opened, Run, State
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 
@@ -344,7 +345,7 @@ def _queries(
 
 
 def _rows_before(
-    warehouse: Warehouse, opened: Opened, plan: Values, load: Load, rows: Any
+    warehouse: Warehouse, opened: Opened, plan: Plan, load: Load, rows: Any
 ) -> str | None:
     """Return what gives the rows that stood before, by their keys; None where nothing tells."""
     macro, before = warehouse.macro, None

@@ -21,6 +21,7 @@ from tidemark.rules.columns_back import recorded_back, renames_back
 from tidemark.rules.timeline import before_runs, steps_to, with_last
 from tidemark.shapes.load import Derived, Load, Steps
 from tidemark.shapes.opened import Opened, Recorded, Relations
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 
@@ -103,9 +104,9 @@ def roll_back(warehouse: Warehouse, opened: Opened, steps: Steps, dry_run: bool)
         say(warehouse, entity, f"is at commit {target} already, nothing to roll back")
         return
     recorded, back = state["recorded"], steps["back"]
-    plan = macro("recorded_plan", recorded)
+    plan: Plan = macro("recorded_plan", recorded)
     # the log still has the values of columns that are gone from current
-    whole = {
+    whole: Plan = {
         **plan,
         "stored": plan["stored"] + plan["gone"],
         "gone": [],

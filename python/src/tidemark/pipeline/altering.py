@@ -19,10 +19,11 @@ from tidemark.pipeline.tables import (
     relation_exists,
     rename_stored,
 )
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.columns_back import columns_meant, columns_return, free_name, renames_back
 from tidemark.rules.names import lowered, names_of
 from tidemark.rules.statements import check_name_of_key
+from tidemark.shapes.events import Statement
 from tidemark.shapes.opened import Commit, Opened, Recorded, RelationName, Relations
 from tidemark.shapes.settings import Settings
 
@@ -37,7 +38,7 @@ def alter_columns(
     cfg: Settings,
     relations: Relations,
     recorded: Recorded | None,
-    statement: Values,
+    statement: Statement,
 ) -> None:
     """Rename and drop columns, in the tables and in what is recorded of them.
 
@@ -181,7 +182,7 @@ def undo_statement(warehouse: Warehouse, opened: Opened, commit: Commit) -> None
 
     Args:
         warehouse: Where the tables are.
-        opened: {cfg, relations, state}.
+        opened: The entity.
         commit: The commit of a DDL event, as it was begun.
     """
     relations, recorded = opened["relations"], opened["state"]["recorded"]

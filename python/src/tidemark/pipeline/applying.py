@@ -16,6 +16,7 @@ from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.timeline import with_last
 from tidemark.shapes.load import Figures, Load
 from tidemark.shapes.opened import Commit, Opened, Relations, State
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 _MOST_SENT = 1_000_000
@@ -25,7 +26,7 @@ _MOST_SENT = 1_000_000
 def apply_load(
     warehouse: Warehouse,
     opened: Opened,
-    plan: Values,
+    plan: Plan,
     load: Load,
     commit: Commit,
     figures: Figures | None = None,
@@ -62,7 +63,7 @@ def apply_load(
 def apply_to_current(
     warehouse: Warehouse,
     cfg: Settings,
-    plan: Values,
+    plan: Plan,
     relations: Relations,
     load: Load,
     figures: Figures | None = None,
@@ -106,7 +107,7 @@ def apply_to_current(
 def _follows(
     warehouse: Warehouse,
     cfg: Settings,
-    plan: Values,
+    plan: Plan,
     relations: Relations,
     load: Load,
     is_all: bool,
@@ -123,7 +124,7 @@ def _follows(
 
 
 def rebuild_current(
-    warehouse: Warehouse, cfg: Settings, plan: Values, state: State, relations: Relations
+    warehouse: Warehouse, cfg: Settings, plan: Plan, state: State, relations: Relations
 ) -> None:
     """Write current anew from the log.
 
@@ -143,7 +144,7 @@ def rebuild_current(
 def _write_whole(
     warehouse: Warehouse,
     cfg: Settings,
-    plan: Values,
+    plan: Plan,
     relations: Relations,
     load: Load,
     figures: Figures | None,
@@ -164,7 +165,7 @@ def _write_whole(
     _overwrite_current(warehouse, cfg, plan, relations, rows, load)
 
 
-def _rows_that_change(plan: Values, load: Load, figures: Figures) -> int:
+def _rows_that_change(plan: Plan, load: Load, figures: Figures) -> int:
     """Count the rows of the log that current follows: some events change nothing."""
     if load["forward"] and plan.get("flow") == "events":
         counts = figures.get("rows_inserted"), figures.get("rows_updated")
@@ -194,7 +195,7 @@ def is_written_whole(
 def _overwrite_current(
     warehouse: Warehouse,
     cfg: Settings,
-    plan: Values,
+    plan: Plan,
     relations: Relations,
     rows: Values,
     load: Load,

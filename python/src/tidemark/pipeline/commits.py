@@ -29,9 +29,6 @@ def ensure_commits(warehouse: Warehouse, run: Run) -> Commits:
     Args:
         warehouse: Where they are.
         run: The dict of `run_config()`.
-
-    Returns:
-        {states, view, are_known}, and `are_missing` where a dry run found none.
     """
     commits: Commits = warehouse.macro("commits_relations", run)
     adapter, states = warehouse.adapter, commits["states"]

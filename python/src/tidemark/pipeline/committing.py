@@ -13,11 +13,12 @@ from tidemark.pipeline.tables import has_commit, is_only_process, write_relation
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.shapes.load import Committed, Derived, Load, Outcome
 from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 
 def commit_load(
-    warehouse: Warehouse, opened: Opened, plan: Values, derived: Derived, commit: Commit
+    warehouse: Warehouse, opened: Opened, plan: Plan, derived: Derived, commit: Commit
 ) -> Committed:
     """Write what was derived.
 
@@ -132,7 +133,7 @@ def _check_known_is_done(warehouse: Warehouse, opened: Opened, derived: Derived)
             raise_moved(cfg, opened["relations"]["log"])
 
 
-def append_slice(warehouse: Warehouse, opened: Opened, plan: Values, derived: Derived) -> None:
+def append_slice(warehouse: Warehouse, opened: Opened, plan: Plan, derived: Derived) -> None:
     """Bring the rows of a slice into the log by a statement, and count them afterwards.
 
     Raises:
@@ -159,7 +160,7 @@ def append_slice(warehouse: Warehouse, opened: Opened, plan: Values, derived: De
 def files_of_slice(
     warehouse: Warehouse,
     opened: Opened,
-    plan: Values,
+    plan: Plan,
     load: Load,
     slice_: Any,
     figures: Mapping[str, Any],

@@ -10,9 +10,10 @@ from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.pipeline.tables import write_relations
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 _SMALL = 8 * 1024 * 1024
@@ -54,7 +55,7 @@ def is_written_at_once(warehouse: Warehouse, cfg: Settings, relation: Any) -> bo
     return size is not None and size <= _SMALL
 
 
-def can_stage_changes(plan: Values, load: Load) -> bool:
+def can_stage_changes(plan: Plan, load: Load) -> bool:
     """Say whether what a load adds to the log can be written there before its commit.
 
     That is rows to append only, and nothing beside them.
@@ -79,7 +80,7 @@ def check_staged(warehouse: Warehouse, cfg: Settings, staged: Any, counted: int)
 def staged_log_rows(
     warehouse: Warehouse,
     opened: Opened,
-    plan: Values,
+    plan: Plan,
     load: Load,
     rows: Any,
     figures: Mapping[str, str],

@@ -21,7 +21,8 @@ from tidemark.rules.drift import recorded_layout
 from tidemark.rules.guard import most_rejects
 from tidemark.rules.names import names_of
 from tidemark.shapes.load import Derived, Figures, Load, Rejects, Source, Staged
-from tidemark.shapes.opened import Commit, Opened, RelationName, Relations, State
+from tidemark.shapes.opened import Commit, Opened, Recorded, RelationName, Relations, State
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 _NO_LINES = (
@@ -41,8 +42,8 @@ def source_enriched(warehouse: Warehouse, opened: Opened, body: str) -> Source:
         body: The compiled SQL of the model.
 
     Returns:
-        {parts, files, body, location}, and the views that Spark reads unless the engine in the
-        workers is to try them first (`by_workers`). No parts if nothing has landed.
+        The batch, with the views that Spark reads unless the workers are to try it first; no parts
+        if nothing has landed.
     """
     cfg, run, state = opened["cfg"], opened["run"], opened["state"]
     landed: Source = {**_landed(warehouse, opened), "body": body}
@@ -67,7 +68,7 @@ def source_enriched(warehouse: Warehouse, opened: Opened, body: str) -> Source:
 
 
 def _landed(warehouse: Warehouse, opened: Opened) -> Source:
-    """Return the files that were not read yet, and where they lie: {files, location}."""
+    """Return the files that were not read yet, and where they lie."""
     cfg, run = opened["cfg"], opened["run"]
     if not cfg["location"]:
         return {"files": [], "location": None}
@@ -220,7 +221,7 @@ def _stage_in_workers(warehouse: Warehouse, opened: Opened, source: Source) -> S
 def _batch_to_load(opened: Opened, commit_id: int, figures: Figures) -> Staged:
     """Return what is recorded of a batch and what it is loaded with, from its figures."""
     cfg, state = opened["cfg"], opened["state"]
-    recorded = {
+    recorded: Recorded = {
         "flow": "atomic",
         "fingerprint_ignore": cfg["fingerprint_ignore"],
         "deduplicate": cfg["deduplicate"],
@@ -360,7 +361,7 @@ def _beside(
     return statements
 
 
-def append_enriched(warehouse: Warehouse, opened: Opened, plan: Values, derived: Derived) -> None:
+def append_enriched(warehouse: Warehouse, opened: Opened, plan: Plan, derived: Derived) -> None:
     """Store atomic events, which are the log of this family.
 
     Raises:

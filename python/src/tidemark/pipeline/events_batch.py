@@ -7,7 +7,7 @@ from typing import Any
 from tidemark.pipeline.checking import check_drift
 from tidemark.pipeline.events_plan import ANEW, plan_stretch
 from tidemark.pipeline.slices import make_view
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.batches import batch_at, shapes_of, stretches_of
 from tidemark.rules.event_plan import identifying_names
 from tidemark.rules.names import names_of
@@ -19,11 +19,12 @@ from tidemark.rules.statements import (
     judge_statement,
 )
 from tidemark.rules.table_names import check_one_table, named_tables, table_drift
+from tidemark.shapes.events import Batch, Change, Landing, Statement
 from tidemark.shapes.opened import Opened, RecordedSource
 from tidemark.shapes.settings import Settings
 
 
-def look_into(warehouse: Warehouse, opened: Opened, landing: Values) -> Values:
+def look_into(warehouse: Warehouse, opened: Opened, landing: Landing) -> Batch:
     """Return what a batch holds: schemas, names of columns, DDL events that were not applied yet.
 
     Args:
@@ -37,7 +38,7 @@ def look_into(warehouse: Warehouse, opened: Opened, landing: Values) -> Values:
     """
     cfg, run, state = opened["cfg"], opened["run"], opened["state"]
     events, source, tables = landing["events"], source_of(opened), tables_of(opened)
-    batch: Values = {
+    batch: Batch = {
         "tables": tables,
         "named": source.get("named", []),
         "followed": source.get("followed", []),
@@ -128,7 +129,7 @@ def reorders_ties(warehouse: Warehouse, opened: Opened) -> bool:
     return len(warehouse.run(warehouse.macro("any_tie_sql", cfg, plan, opened["relations"]))) > 0
 
 
-def _make_events_view(warehouse: Warehouse, cfg: Settings, landing: Values, batch: Values) -> None:
+def _make_events_view(warehouse: Warehouse, cfg: Settings, landing: Landing, batch: Batch) -> None:
     macro, arrived = warehouse.macro, landing["arrived"]
     if cfg["format"] == "debezium":
         line_num = landing["line_num"]
@@ -138,7 +139,7 @@ def _make_events_view(warehouse: Warehouse, cfg: Settings, landing: Values, batc
     make_view(warehouse, landing["events"], sql)
 
 
-def forget_what_fails(warehouse: Warehouse, opened: Opened, landing: Values, batch: Values) -> None:
+def forget_what_fails(warehouse: Warehouse, opened: Opened, landing: Landing, batch: Batch) -> None:
     """Have a batch tell nothing that comes behind a statement whose policy is `fail`.
 
     It ends the run. Where there are no rows before it, tables that are to be made yet go by what
@@ -151,13 +152,13 @@ def forget_what_fails(warehouse: Warehouse, opened: Opened, landing: Values, bat
             sql = warehouse.macro("event_figures_sql", landing["events"], number)
             shapes = shapes_of(warehouse.rows(sql))
             if shapes["names"] or not opened["state"]["first"]:
-                batch.update(shapes)
+                batch.update({**batch, **shapes})
             return
 
 
 def statements_of(
-    warehouse: Warehouse, opened: Opened, landing: Values, batch: Values
-) -> list[Values]:
+    warehouse: Warehouse, opened: Opened, landing: Landing, batch: Batch
+) -> list[Statement]:
     """Return the DDL events that concern the table and were not applied yet, in landing order.
 
     Each has `changes` to columns, and `cuts` the batch where rows before and after it need other
@@ -173,7 +174,7 @@ def statements_of(
             f"and {macro('in_force_expr')}",
         )
     followed, columns = batch["followed"], batch["source_columns"]
-    statements: list[Values] = []
+    statements: list[Statement] = []
     told = set()
     for row in warehouse.rows(macro("ddl_events_sql", landing["events"])):
         if row["_operation"]:
@@ -194,7 +195,7 @@ def statements_of(
             if not statements:
                 batch["source_columns"] = columns
             continue
-        statement = {
+        statement: Statement = {
             "landing_num": row["_landing_num"],
             "event_time": row["_event_time"],
             "sequence_num": row["_sequence_num"],
@@ -218,7 +219,7 @@ def statements_of(
     return statements
 
 
-def cut_at_truncate(warehouse: Warehouse, opened: Opened, landing: Values, batch: Values) -> None:
+def cut_at_truncate(warehouse: Warehouse, opened: Opened, landing: Landing, batch: Batch) -> None:
     """Cut a batch at its first truncate that is not known, by `ddl.truncate_table: fail`.
 
     It ends the run there, as a statement of another kind does. What is an event of a row otherwise
@@ -250,8 +251,8 @@ def cut_at_truncate(warehouse: Warehouse, opened: Opened, landing: Values, batch
         number = row["_landing_num"]
         if row["_event_id"] in known:
             continue
-        change = {"kind": "truncate_table", "policy": "fail", "name": ""}
-        statement = {
+        change: Change = {"kind": "truncate_table", "policy": "fail", "name": ""}
+        statement: Statement = {
             "landing_num": number,
             "sequence_num": row["_sequence_num"],
             "event_id": row["_event_id"],

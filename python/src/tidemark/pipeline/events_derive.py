@@ -14,11 +14,13 @@ from tidemark.pipeline.delta_files import (
 from tidemark.pipeline.events_moves import moved_values
 from tidemark.pipeline.slices import make_slice, make_view
 from tidemark.pipeline.tables import write_relations
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.pipeline.workers import files_of_workers
 from tidemark.rules.batches import columns_out_of_sight
+from tidemark.shapes.events import Statement
 from tidemark.shapes.load import Derived, Figures, Load, Logged, Staged
 from tidemark.shapes.opened import Opened
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 
@@ -92,7 +94,7 @@ def _replayed_by_workers(
     return {"rows": None, "slice": None, "uncommitted": written, "counts": counts}
 
 
-def _replay(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> Logged:
+def _replay(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> Logged:
     """Derive what a stretch adds to the log.
 
     That is straight into files of the log that no commit names yet, or, where the log is corrected
@@ -101,7 +103,7 @@ def _replay(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> L
     cfg, macro = opened["cfg"], warehouse.macro
     replayed = macro("run_view", cfg["target"], "replayed")
     sql = _replayed_sql(warehouse, opened, plan, load)
-    make_view(warehouse, replayed, sql, plan["sensitive"])
+    make_view(warehouse, replayed, sql, bool(plan["sensitive"]))
     if can_stage_changes(plan, load):
         figures = macro("figures_of_events")
         uncommitted = staged_log_rows(warehouse, opened, plan, load, replayed, figures)
@@ -139,7 +141,7 @@ def _counts_of_slice(warehouse: Warehouse, slice_: Any) -> Figures:
     }
 
 
-def _replayed_sql(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> str:
+def _replayed_sql(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> str:
     """Return the rows that replaying a stretch gives, over views of what stood before."""
     cfg, staged, now, macro = opened["cfg"], load["staged"], load["now"], warehouse.macro
     existing, table_events = (
@@ -165,7 +167,7 @@ def _replayed_sql(warehouse: Warehouse, opened: Opened, plan: Values, load: Load
 
 
 def warn_of_columns_without_key(
-    warehouse: Warehouse, cfg: Settings, plan: Values, statements: list[Values]
+    warehouse: Warehouse, cfg: Settings, plan: Plan, statements: list[Statement]
 ) -> None:
     """Tell what rows of a table without key are not found by any more."""
     names = columns_out_of_sight(cfg, plan, statements)
@@ -179,7 +181,7 @@ def warn_of_columns_without_key(
 
 
 def _beside(
-    warehouse: Warehouse, opened: Opened, plan: Values, load: Load, figures: Figures, rows: Logged
+    warehouse: Warehouse, opened: Opened, plan: Plan, load: Load, figures: Figures, rows: Logged
 ) -> list[str]:
     """Return what writes staging, rejects and sensitive values: they count once the log has it."""
     cfg, macro, staged = opened["cfg"], warehouse.macro, load["staged"]

@@ -10,11 +10,12 @@ from tidemark.pipeline.events_plan import ANEW
 from tidemark.pipeline.slices import make_slice
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.shapes.load import Load
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 
 def moved_values(
-    warehouse: Warehouse, cfg: Settings, plan: Values, sources: Values, load: Load
+    warehouse: Warehouse, cfg: Settings, plan: Plan, sources: Values, load: Load
 ) -> Any:
     """Return the values that rows had under their old key, for moves that left columns out.
 

@@ -10,7 +10,7 @@ from tidemark.errors import DataError
 from tidemark.pipeline.checking import check_drift
 from tidemark.pipeline.given import declared_types, pepper_of
 from tidemark.pipeline.tables import has_rows
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.batches import fills_of_schemas, is_within
 from tidemark.rules.drift import choice_drift, config_drift, is_retagged
 from tidemark.rules.event_plan import (
@@ -22,8 +22,10 @@ from tidemark.rules.event_plan import (
 )
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.types import struct_fields
+from tidemark.shapes.events import Batch, Landing, Statement, Stretch, Told
 from tidemark.shapes.load import Load
-from tidemark.shapes.opened import Opened, Recorded, Run
+from tidemark.shapes.opened import Opened, Recorded, RecordedSource, Run
+from tidemark.shapes.plan import Column, Plan
 
 ANEW = "from the events that are still there with --full-refresh (the old one is kept)"
 """How a log begins anew."""
@@ -38,8 +40,8 @@ _SIGNED = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")
 
 
 def plan_stretch(
-    warehouse: Warehouse, opened: Opened, landing: Values, batch: Values, stretch: Values
-) -> Values:
+    warehouse: Warehouse, opened: Opened, landing: Landing, batch: Batch, stretch: Stretch
+) -> Plan:
     """Return what becomes of each column, once the tables have followed the DDL event of a stretch.
 
     Args:
@@ -64,7 +66,7 @@ def plan_stretch(
     to_come = names_to_come(batch, stretch)
     typed = [*types, *(lowered(names_of(recorded["columns"])) if recorded else [])]
     inferred = _inferred_types(warehouse, landing, batch, typed)
-    found = {
+    found: Told = {
         "names": batch["names"],
         "schemas": batch["schemas"],
         "ddl": batch["source_columns"],
@@ -80,14 +82,14 @@ def plan_stretch(
     plan = event_plan(cfg, found, types, recorded, reserved, recipe)
     check_new_columns(cfg, plan, recorded)
     pepper = pepper_of(warehouse, cfg, plan)
-    plan["recorded"] = {**plan["recorded"], **pepper}
+    plan = {**plan, "recorded": {**plan["recorded"], **pepper}}
     if recorded:
         drift = config_drift(cfg, plan, recorded) + choice_drift(plan, recorded)
         check_drift(cfg, drift, ANEW)
     check_told_columns(cfg, plan, found, recorded)
     unsigned = _check_unsigned(warehouse, opened, plan, recorded)
     before = (recorded or {}).get("source") or {}
-    plan["recorded"]["source"] = {
+    source: RecordedSource = {
         "tables": unique([*(before.get("tables") or []), *batch["tables"]]),
         "followed": batch["followed"] if stretch["is_last"] else before.get("followed", []),
         "named": batch["named"],
@@ -102,11 +104,12 @@ def plan_stretch(
         "unsigned": unsigned,
     }
     guessed = [name.lower() for name, kind in inferred.items() if kind == "string"]
-    return {**plan, "guessed_texts": guessed}
+    now: Recorded = {**plan["recorded"], "source": source}
+    return {**plan, "recorded": now, "guessed_texts": guessed}
 
 
 def _inferred_types(
-    warehouse: Warehouse, landing: Values, batch: Values, typed: Sequence[str]
+    warehouse: Warehouse, landing: Landing, batch: Batch, typed: Sequence[str]
 ) -> dict[str, str]:
     """Return types of columns that neither YAML nor a schema tells, from the values of a batch."""
     told = {*typed, *lowered(names_of(batch["source_columns"] or []))}
@@ -127,7 +130,7 @@ def _inferred_types(
 
 
 def _check_unsigned(
-    warehouse: Warehouse, opened: Opened, plan: Values, recorded: Recorded | None
+    warehouse: Warehouse, opened: Opened, plan: Plan, recorded: Recorded | None
 ) -> list[str]:
     """Refuse what is stored with negative numbers and never has any at the source.
 
@@ -151,7 +154,7 @@ def _check_unsigned(
 
 
 def _check_no_negatives(
-    warehouse: Warehouse, opened: Opened, recorded: Recorded, column: Values
+    warehouse: Warehouse, opened: Opened, recorded: Recorded, column: Column
 ) -> None:
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
     name = column["name"]
@@ -176,7 +179,7 @@ def _check_no_negatives(
 
 
 def plan_event_load(
-    warehouse: Warehouse, opened: Opened, plan: Values, batch: Values, stretch: Values
+    warehouse: Warehouse, opened: Opened, plan: Plan, batch: Batch, stretch: Stretch
 ) -> Load:
     """Return what the commit of a stretch is made with.
 
@@ -225,7 +228,7 @@ def is_trial(run: Run) -> bool:
     return bool(run.get("dry_run") and not run["plan"])
 
 
-def _has_columns_back(warehouse: Warehouse, opened: Opened, plan: Values) -> bool:
+def _has_columns_back(warehouse: Warehouse, opened: Opened, plan: Plan) -> bool:
     """Say whether a column is new by what is recorded and has values in the log.
 
     Earlier versions recorded none that `columns` left out, and current may have lost them.
@@ -241,10 +244,10 @@ def _has_columns_back(warehouse: Warehouse, opened: Opened, plan: Values) -> boo
 
 
 def statements_within(
-    warehouse: Warehouse, opened: Opened, plan: Values, batch: Values, stretch: Values
-) -> list[Values]:
+    warehouse: Warehouse, opened: Opened, plan: Plan, batch: Batch, stretch: Stretch
+) -> list[Statement]:
     """Return the statements that are logged with a stretch, with fills of what they added."""
-    within: list[Values] = []
+    within: list[Statement] = []
     for statement in batch["statements"]:
         if is_within(statement, stretch):
             within.append(statement)
@@ -258,13 +261,13 @@ def statements_within(
 
 
 def with_values(
-    warehouse: Warehouse, opened: Opened, plan: Values, fills: Iterable[Values]
-) -> list[Values]:
+    warehouse: Warehouse, opened: Opened, plan: Plan, fills: Iterable[Statement]
+) -> list[Statement]:
     """Return fills of columns that are stored, with the value as SQL.
 
     A default that its column cannot have is told: a fill with NULL does nothing.
     """
-    valued = []
+    valued: list[Statement] = []
     for fill in fills:
         for column in plan["columns"]:
             name, kind = column["name"], column["type"]

@@ -17,6 +17,7 @@ from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.batches import stretches_of
 from tidemark.rules.names import lowered, names_of
+from tidemark.shapes.events import Landing
 from tidemark.shapes.load import Source
 from tidemark.shapes.opened import Opened
 from tidemark.shapes.settings import Settings
@@ -38,8 +39,7 @@ def source_events(warehouse: Warehouse, opened: Opened, body: str) -> Source:
         body: The compiled SQL of the model.
 
     Returns:
-        {parts, landing, batch}; {parts, staged} of what the engine in the workers took. No parts
-        where there is nothing to load.
+        The source; no parts where there is nothing to load.
     """
     cfg, run, state = opened["cfg"], opened["run"], opened["state"]
     files = []
@@ -72,7 +72,7 @@ def source_events(warehouse: Warehouse, opened: Opened, body: str) -> Source:
     return {"parts": parts, "landing": landing, "batch": {**batch, "reorders": reorders}}
 
 
-def land_events(warehouse: Warehouse, opened: Opened, body: str, files: list[Values]) -> Values:
+def land_events(warehouse: Warehouse, opened: Opened, body: str, files: list[Values]) -> Landing:
     """Return where events come from: views over files, a table or the model's own SELECT.
 
     They are read once and cached.

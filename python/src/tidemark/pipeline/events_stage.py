@@ -27,8 +27,10 @@ from tidemark.rules.batches import NO_FIGURES, batch_at
 from tidemark.rules.event_plan import sequence_plan
 from tidemark.rules.guard import most_rejects
 from tidemark.rules.names import names_of
+from tidemark.shapes.events import Landing, Stretch
 from tidemark.shapes.load import Figures, Load, Rejects, Source, Staged
-from tidemark.shapes.opened import Opened, Relations, State
+from tidemark.shapes.opened import Opened, Recorded, RecordedSource, Relations, State
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 _ADVICE = (
@@ -39,7 +41,7 @@ _ADVICE = (
 
 
 def stage_events(
-    warehouse: Warehouse, opened: Opened, source: Source, stretch: Values
+    warehouse: Warehouse, opened: Opened, source: Source, stretch: Stretch
 ) -> Staged | None:
     """Stage a stretch, typed by what its columns are from its DDL event on.
 
@@ -101,19 +103,19 @@ def stage_events(
     }
 
 
-def _of_decoded(plan: Values, landing: Values) -> Values:
+def _of_decoded(plan: Plan, landing: Landing) -> Plan:
     """Return the plan of events that the workers read: which names they tell is known by then."""
-    source = {**plan["recorded"]["source"], "told": landing["told"]}
+    source: RecordedSource = {**plan["recorded"]["source"], "told": landing["told"]}
     return {**plan, "decoded": True, "recorded": {**plan["recorded"], "source": source}}
 
 
 def _rejects(
     warehouse: Warehouse,
     cfg: Settings,
-    plan: Values,
+    plan: Plan,
     load: Load,
-    landing: Values,
-    stretch: Values,
+    landing: Landing,
+    stretch: Stretch,
     figures: Figures,
 ) -> Rejects:
     rows, failed, told = load["staged"], None, "_raw_payload"
@@ -142,7 +144,7 @@ def _rejects(
 
 
 def _tried_stretch(
-    warehouse: Warehouse, opened: Opened, plan: Values, source: Source, stretch: Values
+    warehouse: Warehouse, opened: Opened, plan: Plan, source: Source, stretch: Stretch
 ) -> int | None:
     """Stage a stretch whose rejects may stop it on what the tables will be, where they are altered.
 
@@ -162,7 +164,7 @@ def _tried_stretch(
     return number
 
 
-def _evolved(warehouse: Warehouse, opened: Opened, plan: Values) -> Opened:
+def _evolved(warehouse: Warehouse, opened: Opened, plan: Plan) -> Opened:
     """Return the entity once its tables are as the plan of a stretch has them."""
     if opened["run"].get("dry_run"):
         to_come: Opened = opened_to_come(warehouse, opened, plan)
@@ -176,7 +178,7 @@ def _evolved(warehouse: Warehouse, opened: Opened, plan: Values) -> Opened:
     return opened_evolved(opened) if alters else opened
 
 
-def _log_as_it_is(warehouse: Warehouse, opened: Opened, plan: Values) -> tuple[Relations, Values]:
+def _log_as_it_is(warehouse: Warehouse, opened: Opened, plan: Plan) -> tuple[Relations, Values]:
     """Return the tables, the log as it is now, and where the events are that are known already."""
     relations, state, macro = opened["relations"], opened["state"], warehouse.macro
     if state["first"]:
@@ -189,11 +191,11 @@ def _log_as_it_is(warehouse: Warehouse, opened: Opened, plan: Values) -> tuple[R
 def _with_sequence_type(
     warehouse: Warehouse,
     opened: Opened,
-    plan: Values,
-    landing: Values,
-    stretch: Values,
+    plan: Plan,
+    landing: Landing,
+    stretch: Stretch,
     known: Values,
-) -> Values:
+) -> Plan:
     """Return the plan with the type of what events are ordered by.
 
     `wider` is what the tables are to hold of it from now on.
@@ -211,7 +213,7 @@ def _with_sequence_type(
         plan = {**plan, "sequence_casts": sequence["casts"]}
         _make_staged_view(warehouse, cfg, plan, landing, stretch, known)
         found = _sequence_type(warehouse, cfg)
-    told = {**plan["recorded"], "sequence_type": found}
+    told: Recorded = {**plan["recorded"], "sequence_type": found}
     return {**plan, "sequence_type": found, "recorded": told, "wider": sequence["wider"]}
 
 
@@ -222,7 +224,7 @@ def _sequence_type(warehouse: Warehouse, cfg: Settings) -> str:
     return kind
 
 
-def _opened_after_widening(warehouse: Warehouse, opened: Opened, plan: Values) -> Opened:
+def _opened_after_widening(warehouse: Warehouse, opened: Opened, plan: Plan) -> Opened:
     """Return the entity once log and current hold what events are ordered by from now on."""
     relations, macro = opened["relations"], warehouse.macro
     if opened["run"].get("dry_run"):
@@ -243,9 +245,9 @@ def _opened_after_widening(warehouse: Warehouse, opened: Opened, plan: Values) -
 def _make_staged_view(
     warehouse: Warehouse,
     cfg: Settings,
-    plan: Values,
-    landing: Values,
-    stretch: Values,
+    plan: Plan,
+    landing: Landing,
+    stretch: Stretch,
     known: Values,
 ) -> None:
     macro = warehouse.macro
@@ -262,7 +264,7 @@ def _make_staged_view(
 
 
 def _check_event_expressions(
-    warehouse: Warehouse, cfg: Settings, plan: Values, landing: Values, stretch: Values
+    warehouse: Warehouse, cfg: Settings, plan: Plan, landing: Landing, stretch: Stretch
 ) -> None:
     """Say of a statement that Spark refuses which setting is to blame, if one is."""
     macro, errors = warehouse.macro, []
@@ -280,9 +282,9 @@ def _check_event_expressions(
 def _staged_rows(
     warehouse: Warehouse,
     opened: Opened,
-    plan: Values,
-    landing: Values,
-    stretch: Values,
+    plan: Plan,
+    landing: Landing,
+    stretch: Stretch,
     load: Load,
 ) -> tuple[Any, Values]:
     """Return the events of a stretch as a table of the run, and what was seen in it."""
@@ -311,7 +313,7 @@ def _staged_rows(
     return rows, seen
 
 
-def _knows_rejects(warehouse: Warehouse, opened: Opened, plan: Values, landing: Values) -> bool:
+def _knows_rejects(warehouse: Warehouse, opened: Opened, plan: Plan, landing: Landing) -> bool:
     """Say whether a reject that comes again can be told from a new one.
 
     By its text it is, which is not kept of sensitive values, where that is no accident: a table or
@@ -375,9 +377,9 @@ def _with_what_arrived(
     }
 
 
-def _with_what_moved(plan: Values, load: Load) -> Values:
+def _with_what_moved(plan: Plan, load: Load) -> Plan:
     """Return the plan with what is recorded of moves and snapshots after a stretch."""
-    source = dict(plan["recorded"]["source"])
+    source: RecordedSource = {**plan["recorded"]["source"]}
     for name in ("has_moves", "has_partial_moves"):
         source[name] = source[name] or load[name]
     source["open_snapshot"] = load["leaves_open"]
@@ -489,7 +491,7 @@ def _reads_on(warehouse: Warehouse, cfg: Settings, log: Any, staged: Any) -> boo
 
 
 def _figures_of_staged(
-    warehouse: Warehouse, cfg: Settings, plan: Values, load: Load, seen: Values
+    warehouse: Warehouse, cfg: Settings, plan: Plan, load: Load, seen: Values
 ) -> Figures:
     macro, tied = warehouse.macro, 0
     if plan["keyed"] and macro("can_tie", cfg):

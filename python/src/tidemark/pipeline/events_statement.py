@@ -7,15 +7,16 @@ import copy
 from tidemark.pipeline.altering import alter_columns
 from tidemark.pipeline.commits import new_commit, record_commit
 from tidemark.pipeline.events_plan import date_of_events
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.batches import take_up_columns
 from tidemark.rules.statements import failed_policy
+from tidemark.shapes.events import Batch, Statement, Stretch
 from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened
 
 
 def opened_after_statement(
-    warehouse: Warehouse, opened: Opened, batch: Values, stretch: Values
+    warehouse: Warehouse, opened: Opened, batch: Batch, stretch: Stretch
 ) -> Opened:
     """Bring the DDL event that begins a stretch to the tables.
 
@@ -47,7 +48,7 @@ def opened_after_statement(
     return opened
 
 
-def begin_statement(warehouse: Warehouse, opened: Opened, statement: Values) -> Opened:
+def begin_statement(warehouse: Warehouse, opened: Opened, statement: Statement) -> Opened:
     """Record the commit of a stretch, in flight, before a table is altered.
 
     It has the names that columns will have: by that a run which finds it there takes back what this

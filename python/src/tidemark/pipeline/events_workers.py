@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, TypedDict
 
 from tidemark.pipeline.events_batch import identified_by, reorders_ties, source_of, tables_of
 from tidemark.pipeline.events_plan import plan_event_load, plan_stretch, statements_within
@@ -14,8 +14,18 @@ from tidemark.rules.batches import ALL_OF_IT, NO_FIGURES, columns_of_schema
 from tidemark.rules.event_plan import told_names
 from tidemark.rules.names import names_of, unique
 from tidemark.rules.table_names import named_tables
+from tidemark.shapes.events import Batch, Landing
 from tidemark.shapes.load import Figures, Load, Source, Staged
 from tidemark.shapes.opened import Opened
+from tidemark.shapes.plan import Plan
+
+
+class _Found(TypedDict):
+    """What is known of a batch before its events are read."""
+
+    landed: Any  # the files
+    sifted: list[Any]  # what was opened of them
+    batch: Batch  # what their events bring
 
 
 def events_of_workers(
@@ -33,8 +43,7 @@ def events_of_workers(
         files: The files that were not read yet.
 
     Returns:
-        {parts, staged}, or {parts, landing, batch}; None where Spark has to: whatever the reason,
-        nothing is left of it.
+        The source; None where Spark has to: whatever the reason, nothing is left of it.
     """
     if not files or not asks_workers(warehouse, opened):
         return None
@@ -55,11 +64,8 @@ def events_of_workers(
     return None
 
 
-def _landed_batch(warehouse: Warehouse, opened: Opened, files: list[Values]) -> Values | str:
-    """Return {landed, sifted, batch}: the files, what was opened of them, what their events bring.
-
-    A text: why Spark has to look.
-    """
+def _landed_batch(warehouse: Warehouse, opened: Opened, files: list[Values]) -> _Found | str:
+    """Look into the files; a text: why Spark has to."""
     landed = of_engine("events.load.landed_of", files)
     if isinstance(landed, str):
         return landed
@@ -76,14 +82,14 @@ def _landed_batch(warehouse: Warehouse, opened: Opened, files: list[Values]) -> 
 
 
 def _read_by_workers(
-    warehouse: Warehouse, opened: Opened, files: list[Values], found: Values, view: str
+    warehouse: Warehouse, opened: Opened, files: list[Values], found: _Found, view: str
 ) -> Source | str:
-    """Return {parts, landing, batch} of events that the workers read; a text: why Spark has to."""
+    """Return events that the workers read; a text: why Spark has to."""
     cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
     why: str | None = of_engine("covers.why_not_opened", cfg) if found["sifted"] else None
     if why:
         return why
-    batch: Values = {**found["batch"]}
+    batch: Batch = {**found["batch"]}
     # what Spark finds by looking into a batch
     if source_of(opened).get("by_content") is None:
         batch["by_content"] = bool(state["first"] and cfg["sequence_by"])
@@ -111,7 +117,7 @@ def _read_by_workers(
         "ignored": events.figures["rows_ignored"],
         "reorders": reorders_ties(warehouse, opened),
     }
-    landing = {
+    landing: Landing = {
         "files": files,
         "in_files": True,
         "events": view,
@@ -124,11 +130,11 @@ def _read_by_workers(
 
 
 def _stage_in_workers(
-    warehouse: Warehouse, opened: Opened, files: list[Values], found: Values
+    warehouse: Warehouse, opened: Opened, files: list[Values], found: _Found
 ) -> Staged | str:
     """Return what the workers staged; a text: why it takes more than one task."""
     cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
-    batch: Values = found["batch"]
+    batch: Batch = found["batch"]
     if reorders_ties(warehouse, opened):
         return "events of one place are put in another order"
     if source_of(opened).get("open_snapshot") is not None:
@@ -180,7 +186,7 @@ def _stage_in_workers(
     }
 
 
-def _batch_to_come(warehouse: Warehouse, opened: Opened, sifted: Any) -> Values | str:
+def _batch_to_come(warehouse: Warehouse, opened: Opened, sifted: Any) -> Batch | str:
     """Return a batch of events that bring the columns that their schema tells.
 
     Without one they bring those that are declared: the workers see whether they do. A text: why
@@ -227,7 +233,7 @@ def _batch_to_come(warehouse: Warehouse, opened: Opened, sifted: Any) -> Values 
     }
 
 
-def _told_names(opened: Opened, plan: Values, batch: Values, figures: Values) -> list[str] | None:
+def _told_names(opened: Opened, plan: Plan, batch: Batch, figures: Values) -> list[str] | None:
     """Return told_names() of a batch that went by the workers.
 
     Without a schema its images tell, which have all columns of the plan or the key alone.
@@ -241,7 +247,7 @@ def _told_names(opened: Opened, plan: Values, batch: Values, figures: Values) ->
     return told_names({**batch, "names": names}, None if state["first"] else state["recorded"])
 
 
-def _alters_tables(warehouse: Warehouse, opened: Opened, plan: Values) -> bool:
+def _alters_tables(warehouse: Warehouse, opened: Opened, plan: Plan) -> bool:
     """Say whether tables are to have other columns, or current is to be written anew, before."""
     cfg, recorded = opened["cfg"], opened["state"]["recorded"]
     if opened["state"]["first"]:

@@ -30,6 +30,7 @@ from tidemark.pipeline.workers import files_of_workers
 from tidemark.rules.drift import config_drift, left_out_columns
 from tidemark.shapes.load import Derived, Figures, Load, Logged, Source, Staged
 from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 _OTHER_HASHES = (
@@ -65,7 +66,7 @@ def stage_extract(warehouse: Warehouse, opened: Opened, source: Source, part: An
     return _stage_compared(warehouse, opened, source, plan)
 
 
-def _stage_compared(warehouse: Warehouse, opened: Opened, source: Source, plan: Values) -> Staged:
+def _stage_compared(warehouse: Warehouse, opened: Opened, source: Source, plan: Plan) -> Staged:
     """Compare what the view `staged` has with what stood before the date.
 
     Of tables that the load is going to alter it sees what they will be; what it keeps of them as a
@@ -93,7 +94,7 @@ def _stage_compared(warehouse: Warehouse, opened: Opened, source: Source, plan: 
     return {**staged, "alters": alters, "again": alters and not is_lasting}
 
 
-def _plan_extract(warehouse: Warehouse, opened: Opened, source: Source) -> Values:
+def _plan_extract(warehouse: Warehouse, opened: Opened, source: Source) -> Plan:
     """Return what becomes of each column.
 
     Raises:
@@ -109,7 +110,7 @@ def _plan_extract(warehouse: Warehouse, opened: Opened, source: Source) -> Value
             "is_past": (run["business_date"] or "") <= (state["last_date"] or ""),
         }
     types = declared_types(warehouse, cfg)
-    plan = macro("column_plan", cfg, source["columns"], types, recorded, origin)
+    plan: Plan = macro("column_plan", cfg, source["columns"], types, recorded, origin)
     type_compared_values(warehouse, cfg, plan)
     _check_malformed(warehouse, cfg, plan, source)
     file_names = [name for name in source["file_names"] if name != "_malformed"]
@@ -161,7 +162,7 @@ def columns_not_yet(warehouse: Warehouse, opened: Opened, source: Source) -> lis
     return unseen + [name for name in yielded if name not in seen]
 
 
-def type_compared_values(warehouse: Warehouse, cfg: Settings, plan: Values) -> None:
+def type_compared_values(warehouse: Warehouse, cfg: Settings, plan: Plan) -> None:
     """Find out the types of what is compared in place of a column's value (`compare_as`).
 
     Raises:
@@ -189,7 +190,7 @@ def type_compared_values(warehouse: Warehouse, cfg: Settings, plan: Values) -> N
             column["compare_type"] = types[column["name"]]
 
 
-def _check_malformed(warehouse: Warehouse, cfg: Settings, plan: Values, source: Source) -> None:
+def _check_malformed(warehouse: Warehouse, cfg: Settings, plan: Plan, source: Source) -> None:
     """Stop at a body without `_malformed`: what could not be read would be NULL to it."""
     if "_malformed" not in source["file_names"] or "_malformed" in plan["supplied"]:
         return
@@ -205,7 +206,7 @@ def _check_malformed(warehouse: Warehouse, cfg: Settings, plan: Values, source: 
         )
 
 
-def _existing_view(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> str:
+def _existing_view(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> str:
     """Make the view of what stood before the date."""
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
     existing: str = macro("run_view", cfg["target"], "existing")
@@ -218,7 +219,7 @@ def _existing_view(warehouse: Warehouse, opened: Opened, plan: Values, load: Loa
     return existing
 
 
-def _stage_changes(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> Staged | None:
+def _stage_changes(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> Staged | None:
     """Compare, and write what changed straight into the log, where no commit names it yet.
 
     None where what changed has to be read again before the log has it: to correct dates, to show
@@ -256,7 +257,7 @@ def _stage_changes(warehouse: Warehouse, opened: Opened, plan: Values, load: Loa
     }
 
 
-def _classify(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> Staged:
+def _classify(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> Staged:
     """Compare what is staged with what stood before the date, and count.
 
     The extract is read once: what changed is kept as a table of the run, `load['classified']`.
@@ -332,7 +333,7 @@ def _figures_of_classified(cfg: Settings, rows: list[Values]) -> Figures:
     }
 
 
-def _mending(cfg: Settings, plan: Values, reasons: list[str]) -> str:
+def _mending(cfg: Settings, plan: Plan, reasons: list[str]) -> str:
     """Return how to mend rejects: where some are in another encoding, that can be declared."""
     if "_malformed" not in plan["supplied"] or "unreadable" not in reasons:
         return "Mend the extract"
@@ -397,7 +398,7 @@ def derive_extract(warehouse: Warehouse, opened: Opened, staged: Staged, commit:
 
 
 def _rows_to_log(
-    warehouse: Warehouse, opened: Opened, plan: Values, load: Load, figures: Figures
+    warehouse: Warehouse, opened: Opened, plan: Plan, load: Load, figures: Figures
 ) -> Logged:
     """Return what the commit puts into the log.
 
@@ -418,7 +419,7 @@ def _rows_to_log(
         make_view(warehouse, logged, macro("logged_rows_sql", plan, targets, changed, date), True)
         of = {"changed": changed, "logged": logged}
         revised = macro("revised_rows_sql", cfg, plan, targets, of, load)
-        make_view(warehouse, rows, revised, plan["sensitive"])
+        make_view(warehouse, rows, revised, bool(plan["sensitive"]))
     names = [*macro("slice_columns", plan), *([] if forward else ["_supersedes"])]
     sql = f"select\n    {macro('column_list_expr', names)}\nfrom {rows}"
     slice_ = make_slice(warehouse, target, load["commit_id"], "log", sql)
@@ -450,7 +451,7 @@ def _observed_the_same(
 
 
 def _beside(
-    warehouse: Warehouse, opened: Opened, plan: Values, load: Load, figures: Figures, rows: Any
+    warehouse: Warehouse, opened: Opened, plan: Plan, load: Load, figures: Figures, rows: Any
 ) -> list[str]:
     """Return what writes rejects, supplied keys and sensitive values.
 

@@ -15,7 +15,7 @@ from tidemark.pipeline.workers import leave_to_spark, of_engine, tries_workers
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.paths import passed_over
 from tidemark.shapes.load import Source
-from tidemark.shapes.opened import Opened, Recorded, Run
+from tidemark.shapes.opened import Opened, Recorded, Run, SourceColumn
 from tidemark.shapes.settings import Settings
 
 _Files = Sequence[Values]
@@ -32,7 +32,7 @@ _MOST_FOLDERS = 3
 
 
 def source_extract(warehouse: Warehouse, opened: Opened, body: str) -> Source:
-    """Return what there is to read: {parts, body, columns, file_names, origin}.
+    """Return what there is to read.
 
     Args:
         warehouse: Where the tables are.
@@ -66,8 +66,7 @@ def source_of_spark(warehouse: Warehouse, opened: Opened, body: str) -> Source:
 def source_of_workers(warehouse: Warehouse, opened: Opened, body: str) -> Source | None:
     """Return the source as the engine in the workers reads it; None where Spark has to.
 
-    It has `files`, `fields` and `separator` too. Of the files nothing but the first line, or the
-    footer, was read so far.
+    Of the files nothing but the first line, or the footer, was read so far.
     """
     cfg, run = opened["cfg"], opened["run"]
     if not tries_workers(warehouse, opened, body, "covers.why_not_read"):
@@ -87,7 +86,7 @@ def source_of_workers(warehouse: Warehouse, opened: Opened, body: str) -> Source
     if header.get("why_not"):
         leave_to_spark(warehouse, opened, header["why_not"])
         return None
-    columns = [
+    columns: list[SourceColumn] = [
         {"name": name, "type": type_}
         for name, type_ in zip(header["names"], header["types"], strict=False)
     ]

@@ -6,17 +6,18 @@ from typing import Any
 
 from tidemark.engine.load import VALUE
 from tidemark.pipeline.tables import alters_tables, has_rows
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.pipeline.workers import leave_to_spark, of_engine
 from tidemark.rules.column_plan import had_deltas
 from tidemark.sessions.declined import Declined
 from tidemark.shapes.load import Figures, Load, Source, Staged
 from tidemark.shapes.opened import Opened, State
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 
 def stage_by_workers(
-    warehouse: Warehouse, opened: Opened, source: Source, plan: Values
+    warehouse: Warehouse, opened: Opened, source: Source, plan: Plan
 ) -> Staged | bool:
     """Compare the extract of a date with what stood before it in the workers.
 
@@ -54,7 +55,7 @@ def stage_by_workers(
     return why is None
 
 
-def _compared_by_workers(warehouse: Warehouse, plan: Values) -> dict[str, tuple[str, str]]:
+def _compared_by_workers(warehouse: Warehouse, plan: Plan) -> dict[str, tuple[str, str]]:
     """Return what the workers compare in place of columns' values, with its type.
 
     Raises:
@@ -68,7 +69,9 @@ def _compared_by_workers(warehouse: Warehouse, plan: Values) -> dict[str, tuple[
         from tidemark.sessions.contract import crossed_expression
 
         name = column["name"]
-        kinds = [of_engine("types.known_type", column[of]) for of in ("type", "compare_type")]
+        kinds = [
+            of_engine("types.known_type", one) for one in (column["type"], column["compare_type"])
+        ]
         if None in kinds:
             raise Declined(f"column {name} has compare_as")
         of_value, of_compared = (kind.duck for kind in kinds)
@@ -82,7 +85,7 @@ def _compared_by_workers(warehouse: Warehouse, plan: Values) -> dict[str, tuple[
 
 
 def _stage_at_once(
-    warehouse: Warehouse, opened: Opened, source: Source, plan: Values, load: Load
+    warehouse: Warehouse, opened: Opened, source: Source, plan: Plan, load: Load
 ) -> tuple[Staged | None, Any]:
     """Have one task do all of a load.
 
@@ -115,7 +118,7 @@ def _is_last(cfg: Settings, load: Load, state: State) -> bool:
     return is_again and cfg["extract"] == "full"
 
 
-def _why_not_at_once(warehouse: Warehouse, opened: Opened, plan: Values, load: Load) -> str | None:
+def _why_not_at_once(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> str | None:
     """Return why no task does all of a load, as its date and the tables tell."""
     cfg, state = opened["cfg"], opened["state"]
     if load["kind"] != "load" or not (load["forward"] or _is_last(cfg, load, state)):
@@ -132,7 +135,7 @@ def _why_not_at_once(warehouse: Warehouse, opened: Opened, plan: Values, load: L
 
 
 def _look_again(
-    warehouse: Warehouse, opened: Opened, source: Source, plan: Values, load: Load
+    warehouse: Warehouse, opened: Opened, source: Source, plan: Plan, load: Load
 ) -> tuple[Staged | None, Any]:
     """Compare the extract of the last date again.
 

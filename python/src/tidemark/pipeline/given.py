@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from tidemark.errors import ConfigError
 from tidemark.hashing.rows import check_pepper
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
+from tidemark.shapes.opened import Recorded
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 
@@ -23,7 +25,7 @@ def declared_types(warehouse: Warehouse, cfg: Settings) -> dict[str, str]:
     return {column["name"].lower(): one["type"] for column, one in pairs}
 
 
-def pepper_of(warehouse: Warehouse, cfg: Settings, plan: Values) -> dict[str, str]:
+def pepper_of(warehouse: Warehouse, cfg: Settings, plan: Plan) -> Recorded:
     """Return what a commit records of the pepper, where there are sensitive columns."""
     return {"pepper": pepper_check(warehouse, cfg)} if plan["sensitive"] else {}
 

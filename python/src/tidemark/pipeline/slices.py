@@ -12,9 +12,10 @@ from tidemark.pipeline.tables import (
     relation_exists,
     tables_of_columns,
 )
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened, RelationName, State
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 
@@ -43,7 +44,7 @@ def drop_slice(warehouse: Warehouse, slice_: Any) -> None:
 
 
 def kept_rows(
-    warehouse: Warehouse, cfg: Settings, plan: Values, load: Load, name: str, sql: str
+    warehouse: Warehouse, cfg: Settings, plan: Plan, load: Load, name: str, sql: str
 ) -> Any:
     """Keep rows that are read several times, worked out once, as a slice.
 
@@ -151,7 +152,7 @@ def _whose(warehouse: Warehouse) -> str:
     return f"_{hashlib.md5(warehouse.invocation_id.encode()).hexdigest()[:8]}"
 
 
-def opened_to_come(warehouse: Warehouse, opened: Opened, plan: Values) -> Opened:
+def opened_to_come(warehouse: Warehouse, opened: Opened, plan: Plan) -> Opened:
     """Return the entity with views in place of tables that a load is going to alter.
 
     New columns are there, types are wider. So what a load stages can be looked at while the tables

@@ -29,6 +29,7 @@ from tidemark.rules.drift import new_columns
 from tidemark.rules.names import unique
 from tidemark.shapes.load import Committed, Derived, Source, Staged
 from tidemark.shapes.opened import Commit, Opened, State
+from tidemark.shapes.plan import Plan
 
 _LABELS = {
     "I": "rows_inserted",
@@ -71,7 +72,8 @@ def load_entity(warehouse: Warehouse, opened: Opened, body: str) -> Values | Non
 
 def _load_parts(warehouse: Warehouse, opened: Opened, body: str) -> Values | None:
     cfg, run, is_first = opened["cfg"], opened["run"], opened["state"]["first"]
-    recorded, figures, plan = opened["state"].get("recorded"), None, {}
+    recorded, figures = opened["state"].get("recorded"), None
+    plan: Plan = {}
     notes: list[str] = []
     source = warehouse.of_family(cfg, "source", opened, body)
     for part in source["parts"]:
@@ -171,7 +173,7 @@ def _sum_of_figures(sums: Values | None, figures: Mapping[str, Any]) -> Values:
     return total
 
 
-def _opened_after(opened: Opened, plan: Values, committed: Committed) -> Opened:
+def _opened_after(opened: Opened, plan: Plan, committed: Committed) -> Opened:
     """Return what the next part of a source is loaded onto."""
     load = committed["load"]
     commit_id, date = load["commit_id"], load["business_date"]

@@ -11,6 +11,7 @@ from tidemark.rules.column_plan import had_deltas
 from tidemark.rules.drift import changed_layout
 from tidemark.shapes.load import Staged
 from tidemark.shapes.opened import Opened, Recorded, RelationName, Relations
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Loaded, Settings
 
 SWAPPED: tuple[RelationName, ...] = (
@@ -57,7 +58,7 @@ def _gets_first_delta(warehouse: Warehouse, opened: Opened) -> bool:
     return not relation_exists(warehouse, opened["relations"]["supplied"])
 
 
-def _make_all(warehouse: Warehouse, opened: Opened, plan: Values) -> None:
+def _make_all(warehouse: Warehouse, opened: Opened, plan: Plan) -> None:
     """Make log and side tables, beside the old ones of a full refresh; else current too."""
     cfg, relations, has_log = opened["cfg"], opened["relations"], opened["state"]["has_log"]
     if has_log:
@@ -87,7 +88,7 @@ def make_side(
     warehouse.run_all(warehouse.of_format(file_format, "create_table", relation, columns, options))
 
 
-def side_tables(warehouse: Warehouse, cfg: Settings, plan: Values) -> dict[RelationName, Values]:
+def side_tables(warehouse: Warehouse, cfg: Settings, plan: Plan) -> dict[RelationName, Values]:
     """Return the tables beside log and current that an entity has: {columns, options} by name."""
     macro, beside = warehouse.macro, {"side": True}
     tables: dict[RelationName, Values] = {}
@@ -115,7 +116,7 @@ def write_relations(warehouse: Warehouse, opened: Opened) -> Relations:
     return targets
 
 
-def make_current(warehouse: Warehouse, cfg: Settings, plan: Values, relations: Relations) -> None:
+def make_current(warehouse: Warehouse, cfg: Settings, plan: Plan, relations: Relations) -> None:
     """Make the current table; a view or a table of somebody else's gives way to a full refresh."""
     current = relations["current"]
     existing = cached_relation(warehouse, current)
@@ -152,7 +153,7 @@ def _current_properties(warehouse: Warehouse, cfg: Settings) -> Values:
 
 
 def make_history_view(
-    warehouse: Warehouse, cfg: Settings, plan: Values, relations: Relations
+    warehouse: Warehouse, cfg: Settings, plan: Plan, relations: Relations
 ) -> None:
     """Make the view of the log's rows in force, that is, of what changed on each business date."""
     columns = warehouse.macro("log_columns", plan)
@@ -178,7 +179,7 @@ def tell_layout(warehouse: Warehouse, cfg: Loaded, recorded: Recorded) -> None:
         )
 
 
-def evolve_tables(warehouse: Warehouse, opened: Opened, plan: Values) -> None:
+def evolve_tables(warehouse: Warehouse, opened: Opened, plan: Plan) -> None:
     """Bring the tables up to the plan, once a load may write.
 
     New columns are added, NULL in every row that is there; types widen; a NOT NULL that the YAML
@@ -203,7 +204,7 @@ def evolve_tables(warehouse: Warehouse, opened: Opened, plan: Values) -> None:
         _change_write_mode(warehouse, cfg, relations)
 
 
-def alters_tables(warehouse: Warehouse, opened: Opened, plan: Values) -> bool:
+def alters_tables(warehouse: Warehouse, opened: Opened, plan: Plan) -> bool:
     """Say whether a load alters tables that are there; such a load stages no rows of the log."""
     if opened["state"]["first"] or opened["state"].get("is_evolved"):
         return False
@@ -215,7 +216,7 @@ def alters_tables(warehouse: Warehouse, opened: Opened, plan: Values) -> bool:
     )
 
 
-def freed_columns(warehouse: Warehouse, opened: Opened, plan: Values) -> list[str]:
+def freed_columns(warehouse: Warehouse, opened: Opened, plan: Plan) -> list[str]:
     """Return the columns that current has as NOT NULL and the plan has not."""
     recorded = opened["state"]["recorded"]
     held = names_required(recorded["columns"]) if recorded.get("marks_not_null") else None
@@ -366,7 +367,7 @@ def _take_column_away(warehouse: Warehouse, cfg: Settings, relation: Any, column
     drop_stored(warehouse, relation, name)
 
 
-def tables_of_columns(cfg: Settings, plan: Values, log: RelationName) -> list[RelationName]:
+def tables_of_columns(cfg: Settings, plan: Plan, log: RelationName) -> list[RelationName]:
     """Return the tables that have the columns of a plan, by what they hold."""
     apart: list[RelationName] = ["sensitive"] if plan["sensitive"] else []
     return [log, "current", *apart, *(("staging",) if cfg["extract"] == "events" else ())]

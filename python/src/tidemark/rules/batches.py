@@ -1,8 +1,6 @@
 """A batch of change events, and the stretches that its DDL events cut it into.
 
-A batch tells `statements`, its DDL events, in landing order. A stretch is {from, to, is_first,
-is_last}: the landing numbers lie between, None is open, and a DDL event holds from its own number
-on.
+A DDL event holds from its own number on.
 """
 
 from __future__ import annotations
@@ -15,14 +13,13 @@ from typing import Any
 from tidemark.rules.event_plan import aliases_of, new_in_schemas
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.source_types import connect_columns
+from tidemark.shapes.events import Batch, Shapes, Statement, Stretch
 from tidemark.shapes.load import Figures
-from tidemark.shapes.opened import Recorded
+from tidemark.shapes.opened import Recorded, SourceColumn
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
-Batch = dict[str, Any]
 Config = Mapping[str, Any]
-Statement = dict[str, Any]
-Stretch = dict[str, Any]
 
 NO_FIGURES: Figures = {
     "rows_read": 0,
@@ -43,7 +40,7 @@ ALL_OF_IT: Stretch = {"from": None, "to": None, "is_first": True, "is_last": Tru
 """The stretch of a batch that nothing cuts."""
 
 
-def stretches_of(batch: Config) -> list[Stretch]:
+def stretches_of(batch: Batch) -> list[Stretch]:
     """Return a batch cut at its DDL events.
 
     Example:
@@ -59,7 +56,7 @@ def stretches_of(batch: Config) -> list[Stretch]:
     ]
 
 
-def is_within(statement: Config, stretch: Stretch) -> bool:
+def is_within(statement: Statement, stretch: Stretch) -> bool:
     """Return whether a DDL event stands in a stretch; the one that begins it does."""
     number, begin, end = statement["landing_num"], stretch["from"], stretch["to"]
     return (not begin or number >= begin) and (not end or number < end)
@@ -85,7 +82,7 @@ def batch_at(batch: Batch, stretch: Stretch) -> Batch:
     there = lowered(names_of(columns or []))
     return {
         **batch,
-        "statements": [dict(statement) for statement in batch["statements"]],
+        "statements": [{**statement} for statement in batch["statements"]],
         "source_columns": columns,
         "names": list(batch["names"]),
         "refused": [name for name in unique(refused) if name.lower() not in there],
@@ -93,7 +90,7 @@ def batch_at(batch: Batch, stretch: Stretch) -> Batch:
     }
 
 
-def shapes_of(figures: Iterable[Config]) -> dict[str, Any]:
+def shapes_of(figures: Iterable[Config]) -> Shapes:
     """Return what the rows of a batch tell of columns.
 
     Args:
@@ -126,7 +123,7 @@ def shapes_of(figures: Iterable[Config]) -> dict[str, Any]:
     }
 
 
-def columns_of_schema(text: str) -> list[dict[str, Any]]:
+def columns_of_schema(text: str) -> list[SourceColumn]:
     """Return the columns that an inline schema tells of the after image."""
     fields = json.loads(text).get("fields") or []
     of_row = [field.get("fields") or [] for field in fields if field.get("field") == "after"]
@@ -149,7 +146,7 @@ def take_up_columns(cfg: Settings, batch: Batch, statement: Statement) -> None:
         is_taken = change["policy"] == "apply" or name.lower() in declared
         if default is None or cfg["sequence_by"] or not is_taken:
             continue
-        fill = {
+        fill: Statement = {
             "operation": "ADD_COLUMN",
             "effect": "fill",
             "event_id": _md5(f"{statement['event_id']}|{name}"),
@@ -164,8 +161,8 @@ def take_up_columns(cfg: Settings, batch: Batch, statement: Statement) -> None:
 
 
 def fills_of_schemas(
-    cfg: Settings, plan: Config, batch: Config, recorded: Recorded | None
-) -> list[dict[str, Any]]:
+    cfg: Settings, plan: Plan, batch: Batch, recorded: Recorded | None
+) -> list[Statement]:
     """Return fills of the columns that the inline schemas of a batch show to be new."""
     if cfg["sequence_by"]:
         return []
@@ -184,7 +181,7 @@ def fills_of_schemas(
     ]
 
 
-def columns_out_of_sight(cfg: Settings, plan: Config, statements: Sequence[Config]) -> list[str]:
+def columns_out_of_sight(cfg: Settings, plan: Plan, statements: Sequence[Statement]) -> list[str]:
     """Return what columns rows of a table without key had, by which no event finds them any more.
 
     They are known by all values, and were stored with other columns than the images of before have

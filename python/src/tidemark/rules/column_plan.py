@@ -15,22 +15,22 @@ from tidemark.model.suggestions import did_you_mean
 from tidemark.rules.drift import column_role, keys_in_order, named, recorded_layout
 from tidemark.rules.names import is_chosen, lowered, names_of, unique
 from tidemark.rules.types import wider_type
-from tidemark.shapes.opened import Recorded
+from tidemark.shapes.opened import Recorded, RecordedColumn, SourceColumn
+from tidemark.shapes.plan import Column, Plan
 from tidemark.shapes.settings import Settings
 
-Column = Mapping[str, Any]
 Config = Mapping[str, Any]
 
 
 def column_plan(
     cfg: Settings,
-    source_columns: Sequence[Column],
+    source_columns: Sequence[SourceColumn],
     types: Mapping[str, str],
     recorded: Recorded | None,
     origin: str,
     reserved: Collection[str],
     recipe: int,
-) -> dict[str, Any]:
+) -> Plan:
     """Return the name and type of every column, and whether it is a key, compared or kept apart.
 
     Example:
@@ -96,7 +96,7 @@ def column_plan(
     }
 
 
-def columns_by_use(columns: Sequence[Column], recorded: Recorded | None) -> dict[str, list[Column]]:
+def columns_by_use(columns: Sequence[Column], recorded: Recorded | None) -> Plan:
     """Return which columns a plan compares, ignores, stores, keeps apart and adds.
 
     Example:
@@ -118,10 +118,10 @@ def columns_by_use(columns: Sequence[Column], recorded: Recorded | None) -> dict
 
 
 def _arrived(
-    source_columns: Sequence[Column], reserved: Collection[str]
-) -> tuple[dict[str, Column], dict[str, str], list[str]]:
+    source_columns: Sequence[SourceColumn], reserved: Collection[str]
+) -> tuple[dict[str, SourceColumn], dict[str, str], list[str]]:
     """Business columns and the types of reserved ones, by lower-case name, and what is wrong."""
-    arrived: dict[str, Column] = {}
+    arrived: dict[str, SourceColumn] = {}
     supplied: dict[str, str] = {}
     errors = []
     for column in source_columns:
@@ -156,7 +156,7 @@ def _supplied_problems(cfg: Settings, supplied: Collection[str]) -> Iterator[str
 
 
 def _named_problems(
-    cfg: Settings, arrived: Sequence[Column], past: Recorded, origin: str
+    cfg: Settings, arrived: Sequence[SourceColumn], past: Recorded, origin: str
 ) -> Iterator[str]:
     """What the YAML names must be there, save for what an earlier extract had or did not yet."""
     as_they_are, declared = names_of(arrived), names_of(cfg["columns"])
@@ -183,7 +183,7 @@ def _named_problems(
     yield from misplaced_layout(cfg, names, f"is not in the extract{origin}")
 
 
-def _names(cfg: Settings, arrived: Mapping[str, Column], past: Recorded) -> list[str]:
+def _names(cfg: Settings, arrived: Mapping[str, SourceColumn], past: Recorded) -> list[str]:
     """Recorded columns in their order, then new ones: of the YAML, then as the extract has them."""
     known = names_of(past.get("columns", []))
     come = unique([*names_of(cfg["columns"]), *names_of(arrived.values())])
@@ -194,11 +194,11 @@ def _names(cfg: Settings, arrived: Mapping[str, Column], past: Recorded) -> list
 def _planned(
     cfg: Settings,
     name: str,
-    source: Column | None,
+    source: SourceColumn | None,
     types: Mapping[str, str],
     recorded: Recorded | None,
     keys: Collection[str],
-) -> dict[str, Any]:
+) -> Column:
     lower, past = name.lower(), recorded or {}
     known = next((one for one in past.get("columns", []) if one["name"] == name), None)
     is_past = past.get("is_past", False)
@@ -240,7 +240,7 @@ def _planned(
     }
 
 
-def is_held(recorded: Recorded | None, column: Column | None) -> bool:
+def is_held(recorded: Recorded | None, column: RecordedColumn | None) -> bool:
     """Return whether a column may be NOT NULL in current, by what the last commit recorded.
 
     So may one that has been so in every commit of the log, and no other, or current could not be
@@ -257,13 +257,13 @@ def is_held(recorded: Recorded | None, column: Column | None) -> bool:
     return not recorded.get("marks_not_null") or bool(column.get("not_null", False))
 
 
-def held_not_null(column: Column) -> dict[str, bool]:
+def held_not_null(column: Column) -> RecordedColumn:
     """Return what is recorded of that, of a column of a plan."""
     is_so = column["not_null"] and column["held"] and not column["sensitive"]
     return {"not_null": True} if is_so else {}
 
 
-def _recorded_column(column: Column) -> dict[str, Any]:
+def _recorded_column(column: Column) -> RecordedColumn:
     """The part of a column that later runs are held to."""
     return {
         "name": column["name"],
@@ -276,7 +276,7 @@ def _recorded_column(column: Column) -> dict[str, Any]:
     }
 
 
-def _lacking(columns: Sequence[Column], past: Recorded) -> dict[str, list[str]]:
+def _lacking(columns: Sequence[Column], past: Recorded) -> Recorded:
     """Which columns did not come with the extract."""
     not_yet = past.get("not_yet", [])
     lacks = [

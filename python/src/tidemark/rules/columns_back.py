@@ -75,7 +75,8 @@ def columns_back(
     before = {hashed_as(column): column for column in then}
     names, taken = {}, []
     for column in now:
-        former = before.get(hashed_as(column), {}).get("name", "")
+        earlier = before.get(hashed_as(column))
+        former = earlier["name"] if earlier else ""
         if column["name"].lower() in (former.lower(), *named):
             names[hashed_as(column)] = column["name"]
             taken.append(column["name"].lower())

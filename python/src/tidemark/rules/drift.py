@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from tidemark.rules.types import wider_type
-from tidemark.shapes.opened import Recorded
+from tidemark.shapes.opened import Recorded, RecordedColumn, SourceColumn
+from tidemark.shapes.plan import Column, Plan
 from tidemark.shapes.settings import Loaded, Settings
 
 Config = Mapping[str, Any]
-Column = Mapping[str, Any]
-Plan = Mapping[str, Any]
 
 #: What cannot change on an entity that has a log, and what a person calls it
 FIXED = {
@@ -69,7 +68,7 @@ def config_drift(cfg: Settings, plan: Plan, recorded: Recorded, origin: str = ""
 
 
 def _column_drift(
-    cfg: Settings, column: Column, known: Column, recorded: Recorded, origin: str
+    cfg: Settings, column: Column, known: RecordedColumn, recorded: Recorded, origin: str
 ) -> list[str]:
     name, role, drift = column["name"], column_role(column), []
     is_gone = column["source_type"] is None and role == "compared" and cfg["extract"] != "events"
@@ -161,7 +160,7 @@ def shown(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def column_role(column: Column) -> Literal["key", "compared", "ignored"]:
+def column_role(column: Mapping[str, Any]) -> Literal["key", "compared", "ignored"]:
     """Return what a column is to the comparison of rows: `key`, `ignored` or `compared`."""
     if column["key"]:
         return "key"
@@ -198,7 +197,7 @@ def changed_layout(cfg: Loaded, recorded: Recorded) -> list[str]:
 
 
 def left_out_columns(
-    file_names: Iterable[str], source_columns: Iterable[Column], recorded: Recorded | None
+    file_names: Iterable[str], source_columns: Iterable[SourceColumn], recorded: Recorded | None
 ) -> list[str]:
     """Return the columns of the files, lower case, that the model does not yield.
 
@@ -256,7 +255,7 @@ def new_columns(cfg: Settings, plan: Plan, recorded: Recorded | None) -> dict[st
     return {"short": short, "long": long}
 
 
-def hashed_as(column: Column) -> str:
+def hashed_as(column: Column | RecordedColumn) -> str:
     """Return what hashes know a column as, whatever it is called by now, in lower case."""
     name: str = column.get("hash_name") or column["name"]
     return name.lower()

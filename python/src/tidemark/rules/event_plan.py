@@ -3,12 +3,6 @@
 Unlike an extract's, a column that does not arrive is no drift: an event need not bring every
 column. One that the setting `columns` leaves out by now `stays` as it is: for what is stored no
 event brings it, though predicates may read what one has of it.
-
-What a batch has `found`: `names` of its images, `schemas` (inline schemas: id → columns), `ddl`
-(columns by the last DDL event, or None), `inferred` types, `arrived` (columns of a typed source by
-name, or None), `renames` (old name → new, of DDL events in the batch), `refused` names, names
-`to_come` by statements later in the batch, and whether events come without schema
-(`has_schemaless`).
 """
 
 from __future__ import annotations
@@ -26,23 +20,23 @@ from tidemark.rules.column_plan import columns_by_use, held_not_null, is_held
 from tidemark.rules.drift import column_role, keys_in_order, named, recorded_layout
 from tidemark.rules.names import is_chosen, lowered, names_of, unique
 from tidemark.rules.types import is_widening, struct_fields, wider_type
-from tidemark.shapes.opened import Recorded
+from tidemark.shapes.events import Batch, Stretch, Told
+from tidemark.shapes.opened import Recorded, RecordedColumn, SourceColumn
+from tidemark.shapes.plan import Column, Plan
 from tidemark.shapes.settings import Settings
 
-Column = Mapping[str, Any]
 Config = Mapping[str, Any]
-Found = Mapping[str, Any]
-Fields = Mapping[Any, Column]
+Fields = Mapping[Any, SourceColumn]
 
 
 def event_plan(
     cfg: Settings,
-    found: Found,
+    found: Told,
     types: Mapping[str, str],
     recorded: Recorded | None,
     reserved: Collection[str],
     recipe: int,
-) -> dict[str, Any]:
+) -> Plan:
     """Return the name and type of every column, and how the values of events are read.
 
     Example:
@@ -93,7 +87,9 @@ def event_plan(
     return _plan(cfg, found, recorded, columns, excluded, recipe)
 
 
-def aliases_of(cfg: Settings, found: Found, known_columns: Sequence[Column] = ()) -> dict[str, str]:
+def aliases_of(
+    cfg: Settings, found: Told, known_columns: Sequence[RecordedColumn] = ()
+) -> dict[str, str]:
     """Return former names, lower case, and the present name of each.
 
     They are those of `previous_names`, and of renames in the batch whose new name is declared, but
@@ -119,7 +115,7 @@ def aliases_of(cfg: Settings, found: Found, known_columns: Sequence[Column] = ()
 
 def _names(
     cfg: Settings,
-    found: Found,
+    found: Told,
     recorded: Recorded | None,
     aliases: Mapping[str, str],
     reserved: Collection[str],
@@ -158,7 +154,7 @@ def _names(
     return names
 
 
-def _source_names(name: str, aliases: Mapping[str, str], found: Found) -> list[str]:
+def _source_names(name: str, aliases: Mapping[str, str], found: Told) -> list[str]:
     """The names under which images may bring a column."""
     lower = name.lower()
     sources = [one for one in found["names"] if one.lower() == lower] or [name]
@@ -168,13 +164,13 @@ def _source_names(name: str, aliases: Mapping[str, str], found: Found) -> list[s
 
 def _planned(
     cfg: Settings,
-    found: Found,
+    found: Told,
     types: Mapping[str, str],
     recorded: Recorded | None,
     sources: Sequence[str],
     name: str,
     number: int,
-) -> dict[str, Any]:
+) -> Column:
     lower, past = name.lower(), recorded or {}
     known_columns = past.get("columns", [])
     known = next((one for one in known_columns if one["name"] == name), None)
@@ -226,7 +222,7 @@ def _planned(
     }
 
 
-def _fields_of(sources: Sequence[str], found: Found) -> dict[Any, Column]:
+def _fields_of(sources: Sequence[str], found: Told) -> dict[Any, SourceColumn]:
     """What the schemas of the batch say of a column: schema id, or `ddl`, → field."""
     wanted = lowered(sources)
     told = {**found["schemas"], "ddl": found["ddl"] or []}
@@ -238,7 +234,7 @@ def _fields_of(sources: Sequence[str], found: Found) -> dict[Any, Column]:
     }
 
 
-def _field_type(cfg: Settings, sources: Sequence[str], fields: Fields, found: Found) -> str | None:
+def _field_type(cfg: Settings, sources: Sequence[str], fields: Fields, found: Told) -> str | None:
     """The type of a column at the source.
 
     That is by its last schema, unless rows of the batch before that need a wider one. The DDL, if
@@ -258,7 +254,7 @@ def _field_type(cfg: Settings, sources: Sequence[str], fields: Fields, found: Fo
     return kind
 
 
-def _encodings_of(cfg: Settings, name: str, fields: Fields, found: Found) -> dict[Any, str]:
+def _encodings_of(cfg: Settings, name: str, fields: Fields, found: Told) -> dict[Any, str]:
     """Encoding by schema id; the key None stands for events without inline schema."""
     for column, encoding in cfg["encodings"].items():
         if column.lower() == name.lower():
@@ -276,7 +272,7 @@ def _default_of(fields: Fields) -> dict[str, Any] | None:
 
     That is of the first schema which has it, as a later one gives nothing to rows that are there.
     """
-    field = next(iter(fields.values()), {})
+    field: Mapping[str, Any] = next(iter(fields.values()), {})
     if field.get("default") is None or field.get("default_is_stand_in"):
         return None
     encoding = field.get("default_encoding", field["encoding"])
@@ -288,7 +284,7 @@ def _reads_column(expression: str, name: str) -> bool:
 
 
 def _misspelt(
-    cfg: Settings, found: Found, recorded: Recorded | None, present: Sequence[str]
+    cfg: Settings, found: Told, recorded: Recorded | None, present: Sequence[str]
 ) -> Iterator[str]:
     """Names in `columns` and `ignore_null_updates` that are no column's.
 
@@ -313,12 +309,12 @@ def _misspelt(
 
 def _plan(
     cfg: Settings,
-    found: Found,
+    found: Told,
     recorded: Recorded | None,
-    columns: Sequence[dict[str, Any]],
+    columns: Sequence[Column],
     excluded: Sequence[str],
     recipe: int,
-) -> dict[str, Any]:
+) -> Plan:
     recordable = [
         column if column["chosen"] else _staying(column)
         for column in columns
@@ -366,7 +362,7 @@ def _plan(
     }
 
 
-def _staying(column: Column) -> dict[str, Any]:
+def _staying(column: Column) -> Column:
     """A column that is stored and that the setting `columns` leaves out.
 
     Whatever else the settings say of it waits until it is chosen again, but that it is sensitive.
@@ -383,10 +379,17 @@ def _staying(column: Column) -> dict[str, Any]:
     }
 
 
-def _recorded_column(column: Column) -> dict[str, Any]:
-    told = {name: column[name] for name in ("name", "type", "hash_name", "gone")}
-    told |= {"role": column_role(column), "sensitive": column["sensitive"], "dropped": False}
-    return told | held_not_null(column)
+def _recorded_column(column: Column) -> RecordedColumn:
+    return {
+        "name": column["name"],
+        "type": column["type"],
+        "hash_name": column["hash_name"],
+        "gone": column["gone"],
+        "role": column_role(column),
+        "sensitive": column["sensitive"],
+        "dropped": False,
+        **held_not_null(column),
+    }
 
 
 def _excluded_types(cfg: Settings, past: Recorded, columns: Sequence[Column]) -> dict[str, str]:
@@ -402,7 +405,7 @@ def _excluded_types(cfg: Settings, past: Recorded, columns: Sequence[Column]) ->
     return types
 
 
-def check_new_columns(cfg: Settings, plan: Config, recorded: Recorded | None) -> None:
+def check_new_columns(cfg: Settings, plan: Plan, recorded: Recorded | None) -> None:
     """Refuse a column that the source has got, by the policy for added columns.
 
     Raises:
@@ -420,9 +423,7 @@ def check_new_columns(cfg: Settings, plan: Config, recorded: Recorded | None) ->
             )
 
 
-def check_told_columns(
-    cfg: Settings, plan: Config, found: Found, recorded: Recorded | None
-) -> None:
+def check_told_columns(cfg: Settings, plan: Plan, found: Told, recorded: Recorded | None) -> None:
     """Refuse to make tables of columns that nothing tells.
 
     Of the key alone the names are known, and a type that is guessed would stay.
@@ -442,7 +443,7 @@ def check_told_columns(
     )
 
 
-def new_in_schemas(plan: Config, batch: Config, recorded: Recorded | None) -> list[tuple[Any, int]]:
+def new_in_schemas(plan: Plan, batch: Batch, recorded: Recorded | None) -> list[tuple[Any, int]]:
     """Return columns with a default that are new at the source, and the first event of each.
 
     Where no DDL events come (PostgreSQL), the inline schemas show that, and the rows that were
@@ -484,7 +485,7 @@ def new_in_schemas(plan: Config, batch: Config, recorded: Recorded | None) -> li
     return found
 
 
-def told_names(batch: Config, recorded: Recorded | None) -> list[str]:
+def told_names(batch: Batch, recorded: Recorded | None) -> list[str]:
     """Return the names, lower case, of all columns that have come up to a batch.
 
     There may be columns of the target for them or not.
@@ -498,7 +499,10 @@ def told_names(batch: Config, recorded: Recorded | None) -> list[str]:
 
 
 def identifying_names(
-    cfg: Settings, columns: Sequence[Column] | None, recorded: Recorded | None, meta: Sequence[str]
+    cfg: Settings,
+    columns: Sequence[SourceColumn] | None,
+    recorded: Recorded | None,
+    meta: Sequence[str],
 ) -> list[str]:
     """Return the columns that an event is known by even where they are NULL.
 
@@ -534,7 +538,7 @@ def identifying_names(
     return theirs + ours
 
 
-def names_to_come(batch: Config, stretch: Config) -> list[str]:
+def names_to_come(batch: Batch, stretch: Stretch) -> list[str]:
     """Return the names that a DDL event of the batch brings, not those that a column has before.
 
     It is a later one, or one whose policy leaves them out.

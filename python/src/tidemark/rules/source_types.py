@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tidemark.rules.statement_texts import definition_of
+from tidemark.shapes.opened import Default, SourceColumn
 
 Column = Mapping[str, Any]
 Type = tuple[str, str]
@@ -107,7 +108,7 @@ IMPLICIT: Table = (
 PER_SECOND = {"days": 1, "millis": 10**3, "micros": 10**6, "nanos": 10**9}
 
 
-def connect_columns(fields: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def connect_columns(fields: Iterable[Mapping[str, Any]]) -> list[SourceColumn]:
     """Return the columns of a Kafka Connect struct schema.
 
     Example:
@@ -120,15 +121,15 @@ def connect_columns(fields: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]
     columns = []
     for field in fields:
         encoding, kind = _connect_type(field)
-        column = {"name": field["field"], "encoding": encoding, "type": kind}
+        column: SourceColumn = {"name": field["field"], "encoding": encoding, "type": kind}
         column["optional"] = field.get("optional", False)
         if "default" in field:
-            column |= _default_value(json_text(field["default"]), encoding)
+            column = {**column, **_default_value(json_text(field["default"]), encoding)}
         columns.append(column)
     return columns
 
 
-def _default_value(text: str | None, encoding: str) -> dict[str, Any]:
+def _default_value(text: str | None, encoding: str) -> Default:
     """{default}, and whether it is what Debezium sends in place of an expression.
 
     That is the epoch, or the nil UUID.
@@ -197,7 +198,7 @@ def json_text(value: Any) -> str | None:
 
 def ddl_columns(
     columns: Sequence[Column], connector: str | None = None, captured: bool = True, ddl: str = ""
-) -> list[dict[str, Any]]:
+) -> list[SourceColumn]:
     """Return the columns of a table in one of Debezium's schema-change messages.
 
     The settings are those of Tidemark's capture: decimals as strings, binary as hex, unsigned
@@ -221,8 +222,9 @@ def ddl_columns(
     found = []
     for column in columns:
         encoding, kind = kind_of(column)
-        told = {"name": column["name"], "encoding": encoding, "type": kind}
-        told |= {"optional": column.get("optional", True), **_default(column, told, family)}
+        told: SourceColumn = {"name": column["name"], "encoding": encoding, "type": kind}
+        told["optional"] = column.get("optional", True)
+        told = {**told, **_default(column, told, family)}
         if family in ("mysql", "mariadb") and _has_implicit_default(column, ddl):
             text = _implicit_default(column, encoding)
             told |= {} if text is None else {"default": text}
@@ -356,7 +358,7 @@ def _type_of(word: str, table: Table) -> Type | None:
     return None
 
 
-def _default(column: Column, told: Column, family: str) -> dict[str, Any]:
+def _default(column: Column, told: SourceColumn, family: str) -> Default:
     """{default} as the text of a value, {} where there is none or it is an expression.
 
     MySQL's defaults come without quotes, Oracle's and SQL Server's as they stand in the DDL:

@@ -19,18 +19,15 @@ from tidemark.rules.types import (
     type_in_lower_case,
     wider_type,
 )
-from tidemark.shapes.opened import Recorded
+from tidemark.shapes.events import Batch, Change, Followed, Judged, Said, Statement
+from tidemark.shapes.opened import Recorded, SourceColumn
 from tidemark.shapes.settings import Settings
 
-Batch = dict[str, Any]
-Change = dict[str, Any]
-Column = Mapping[str, Any]
 Config = Mapping[str, Any]
-Said = Mapping[str, Any]
 
 
-def canonical_statement(row: Config, batch: Batch, cfg: Settings) -> dict[str, Any] | None:
-    """Return what a canonical DDL event says: {operation, table, previous, columns}.
+def canonical_statement(row: Config, batch: Batch, cfg: Settings) -> Said | None:
+    """Return what a canonical DDL event says.
 
     Args:
         row: The event.
@@ -57,7 +54,7 @@ def canonical_statement(row: Config, batch: Batch, cfg: Settings) -> dict[str, A
             return None
         # another table has taken the name
         operation = "ALTER_TABLE" if operation == "RENAME_TABLE" else operation
-    columns = [
+    columns: list[SourceColumn] = [
         {
             "name": column["name"],
             "type": type_in_lower_case(column["type"]) if column.get("type") else None,
@@ -112,8 +109,8 @@ def _is_column(column: Any) -> bool:
     )
 
 
-def debezium_statement(row: Config, batch: Batch) -> dict[str, Any] | None:
-    """Return what a schema-change message of Debezium says: {operation, table, columns, ddl, …}.
+def debezium_statement(row: Config, batch: Batch) -> Said | None:
+    """Return what a schema-change message of Debezium says.
 
     Args:
         row: The event.
@@ -163,7 +160,7 @@ def renamed_table(ddl: str, name: str) -> str | None:
     return None
 
 
-def check_told_types(entity: str, columns: Iterable[Column] | None) -> None:
+def check_told_types(entity: str, columns: Iterable[SourceColumn] | None) -> None:
     """Refuse what a DDL event calls a type and Spark does not: SQL is made with it.
 
     Raises:
@@ -181,10 +178,10 @@ def check_told_types(entity: str, columns: Iterable[Column] | None) -> None:
 def judge_statement(
     cfg: Settings,
     batch: Batch,
-    statement: dict[str, Any],
+    statement: Statement,
     said: Said,
-    before: Sequence[Column] | None,
-) -> dict[str, Any]:
+    before: Sequence[SourceColumn] | None,
+) -> Judged:
     """Return a batch and a statement with what becomes of the statement by policy.
 
     Example:
@@ -206,7 +203,7 @@ def judge_statement(
     follows = kind == "rename_table" and policy == "apply"
     batch = {**batch, **_followed(batch, said, follows), "renames": dict(batch["renames"])}
     changes: list[Change] = []
-    told = {"kind": kind, "policy": "fail", "name": ""}
+    told: Change = {"kind": kind, "policy": "fail", "name": ""}
     if kind in ("alter_table", "create_table") or follows:
         for change in column_changes(cfg, said, before):
             changes.append(change | judge_change(cfg, change))
@@ -220,11 +217,11 @@ def judge_statement(
     if any(change["policy"] != "ignore" for change in changes):
         statement["cuts"] = True
     if policy == "apply" and kind in ("drop_table", "truncate_table", "drop_database"):
-        statement |= {"effect": "close", "operation": "TRUNCATE"}
+        statement = {**statement, "effect": "close", "operation": "TRUNCATE"}
     return {"batch": batch, "statement": statement}
 
 
-def _followed(batch: Batch, said: Said, is_renamed: bool) -> dict[str, list[str]]:
+def _followed(batch: Batch, said: Said, is_renamed: bool) -> Followed:
     """The names that the table bears after a statement, `followed`, the last is its newest.
 
     Rows of the batch under each name that it has had are taken (`tables`). Another table that takes
@@ -250,7 +247,9 @@ def _followed(batch: Batch, said: Said, is_renamed: bool) -> dict[str, list[str]
     return {}
 
 
-def column_changes(cfg: Settings, said: Said, before: Sequence[Column] | None) -> list[Change]:
+def column_changes(
+    cfg: Settings, said: Said, before: Sequence[SourceColumn] | None
+) -> list[Change]:
     """Return the changes of columns between two lists; a rename where the statement says so.
 
     Example:
@@ -294,7 +293,10 @@ def column_changes(cfg: Settings, said: Said, before: Sequence[Column] | None) -
 
 
 def _type_changes(
-    cfg: Settings, after: Sequence[Column], before: Sequence[Column], renamed: Mapping[str, str]
+    cfg: Settings,
+    after: Sequence[SourceColumn],
+    before: Sequence[SourceColumn],
+    renamed: Mapping[str, str],
 ) -> Iterator[Change]:
     declared = lowered(one["name"] for one in cfg["columns"] if one.get("data_type"))
     kept = aliases_of(cfg, {"renames": {}})
@@ -315,7 +317,7 @@ def _type_changes(
             yield {"kind": kind, "name": name, "type": column["type"], "was": was}
 
 
-def judge_change(cfg: Settings, change: Change) -> dict[str, Any]:
+def judge_change(cfg: Settings, change: Change) -> Change:
     """Return what becomes of a change by policy: {policy}.
 
     A column whose name `previous_names` keeps is not renamed.
@@ -365,11 +367,11 @@ def judge_change(cfg: Settings, change: Change) -> dict[str, Any]:
     return {"policy": policy}
 
 
-def _stopped(what: str, cure: str) -> dict[str, Any]:
+def _stopped(what: str, cure: str) -> Change:
     return {"policy": "fail", "stops": [what, cure]}
 
 
-def hidden_renames(said: Said, before: Sequence[Column]) -> list[Change]:
+def hidden_renames(said: Said, before: Sequence[SourceColumn]) -> list[Change]:
     """Return the renames within a statement that names before and after it do not show.
 
     There one of the names stays with another column. They cross if that one takes or gives up its
@@ -383,8 +385,8 @@ def hidden_renames(said: Said, before: Sequence[Column]) -> list[Change]:
     known = {column["name"]: column for column in reversed(before)}
     for column in said["columns"]:
         # a source may go on to say what a column was called once
-        told, was = column.get("previous_name"), known.get(column["name"], {})
-        if told and was.get("previous_name") != told:
+        told, was = column.get("previous_name"), known.get(column["name"])
+        if told and (was is None or was.get("previous_name") != told):
             pairs.append((told.lower(), column["name"].lower()))
     old_names = {column["name"].lower(): column["name"] for column in before}
     new_names = {column["name"].lower(): column["name"] for column in said["columns"]}
@@ -401,7 +403,9 @@ def hidden_renames(said: Said, before: Sequence[Column]) -> list[Change]:
     ]
 
 
-def failed_policy(cfg: Settings, statement: Said, change: Change, is_cut: bool = True) -> DataError:
+def failed_policy(
+    cfg: Settings, statement: Statement, change: Change, is_cut: bool = True
+) -> DataError:
     """Return the error that a statement stops with, by policy or because it cannot be followed.
 
     Args:
@@ -426,7 +430,9 @@ def failed_policy(cfg: Settings, statement: Said, change: Change, is_cut: bool =
     )
 
 
-def check_name_of_key(cfg: Settings, recorded: Recorded, statement: Said, change: Change) -> None:
+def check_name_of_key(
+    cfg: Settings, recorded: Recorded, statement: Statement, change: Change
+) -> None:
     """Refuse a column that takes the name of the key.
 
     The rows are known here by what the one that was called so had.

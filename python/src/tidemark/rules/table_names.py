@@ -1,8 +1,4 @@
-"""What the table of an entity is called where its events come from.
-
-A batch tells `tables` by the setting, `named` by events, `followed` by statements, the last of
-which is its newest name.
-"""
+"""What the table of an entity is called where its events come from."""
 
 from __future__ import annotations
 
@@ -11,9 +7,9 @@ from typing import Any
 
 from tidemark.errors import ConfigError
 from tidemark.rules.names import lowered, unique
+from tidemark.shapes.events import Batch
 from tidemark.shapes.settings import Settings
 
-Batch = Mapping[str, Any]
 Config = Mapping[str, Any]
 Rows = Iterable[Mapping[str, Any]]
 

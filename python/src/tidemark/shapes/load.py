@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
-from tidemark.shapes.opened import Commit, DatedLoad, Kind, LastLoad, Recorded, Relations
+from tidemark.shapes.events import Batch, Landing, Statement
+from tidemark.shapes.opened import (
+    Commit,
+    DatedLoad,
+    Kind,
+    LastLoad,
+    Recorded,
+    Relations,
+    SourceColumn,
+)
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import MaybeNone, Settings
 
 if TYPE_CHECKING:
@@ -25,7 +35,7 @@ class _OfEvents(TypedDict, total=False):
     batch_id: ReadOnly[int]  # the commit of the first stretch
     is_last: ReadOnly[bool]  # the files are read to the end; also of enriched events
     begun: ReadOnly[Commit | None]  # the commit of its statement, in flight
-    statements: ReadOnly[list[dict[str, Any]]]  # those of the source that are logged with it
+    statements: ReadOnly[list[Statement]]  # those of the source that are logged with it
     reorders: ReadOnly[bool]  # events of one place get another order
     order_type: ReadOnly[str]  # of what events are ordered by
     staged: ReadOnly[Any]  # the events, as a table of the run
@@ -128,7 +138,7 @@ class Source(TypedDict, total=False):
 
     parts: ReadOnly[list[Any]]  # each a commit of its own; of events stretches
     body: ReadOnly[str]  # the compiled SQL of the model
-    columns: ReadOnly[list[dict[str, Any]]]  # that it yields: name, type
+    columns: ReadOnly[list[SourceColumn]]  # that it yields
     files: ReadOnly[list[Any]]  # for the workers: paths, of enriched events as they landed
     # of extracts
     file_names: ReadOnly[list[str]]  # columns that the files have
@@ -138,8 +148,8 @@ class Source(TypedDict, total=False):
     separator: ReadOnly[str]
     compared: ReadOnly[Mapping[str, tuple[str, str]]]  # expression and type, by column
     # of change events
-    landing: ReadOnly[dict[str, Any]]
-    batch: ReadOnly[dict[str, Any]]
+    landing: ReadOnly[Landing]
+    batch: ReadOnly[Batch]
     staged: ReadOnly[Staged]  # what the workers took in one task
     # of enriched events
     location: ReadOnly[str | MaybeNone]
@@ -151,7 +161,7 @@ class Source(TypedDict, total=False):
 class Staged(TypedDict):
     """A part of a source, typed, hashed and counted; nothing of it can be seen yet."""
 
-    plan: ReadOnly[dict[str, Any]]
+    plan: ReadOnly[Plan]
     figures: ReadOnly[Figures]
     load: NotRequired[ReadOnly[Load]]
     rejects: NotRequired[ReadOnly[Rejects]]

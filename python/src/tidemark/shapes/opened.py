@@ -113,13 +113,31 @@ class RecordedColumn(TypedDict, total=False):
     compare_as: str
 
 
+class Default(TypedDict, total=False):
+    """The default of a column at its source."""
+
+    default: str | None  # as events would have it
+    default_is_stand_in: bool  # for an expression
+
+
+class SourceColumn(Default):
+    """A column as its source tells of it: a query, an inline schema or a statement."""
+
+    name: str
+    type: str | MaybeNone  # as Spark calls it
+    encoding: NotRequired[str]  # how its values are written
+    default_encoding: NotRequired[str]  # where that is another
+    optional: NotRequired[bool]
+    previous_name: NotRequired[str | None]
+
+
 class RecordedSource(TypedDict, total=False):
     """What a commit records of the source of change events."""
 
     tables: ReadOnly[list[str]]  # whose events were taken
     named: ReadOnly[list[str]]  # the same as events write them
     followed: ReadOnly[list[str]]  # the names that statements gave it, the last is its newest
-    columns: ReadOnly[list[Any] | None]  # of its last statement
+    columns: ReadOnly[list[SourceColumn] | None]  # of its last statement
     refused: ReadOnly[list[str]]  # former names
     by_content: ReadOnly[bool]  # whether events are known by all that they have
     identifying: ReadOnly[list[str] | None]  # columns that an event is known by also where NULL
