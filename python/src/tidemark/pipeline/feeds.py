@@ -12,6 +12,7 @@ from tidemark.pipeline.growing import add_missing_columns, drop_other_format
 from tidemark.pipeline.tables import drop_table, has_rows, relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.names import names_of, unique
+from tidemark.shapes.derived import FeedRead, FeedState, OpenedFeed, Pull, Unrecorded
 from tidemark.shapes.opened import Commit, Commits, Run
 from tidemark.shapes.settings import Feed
 
@@ -19,7 +20,7 @@ _PULL = re.compile(r"/\* tidemark pull ([^ ]+) \(([0-9]+), ([0-9]+)\](?: (\{.*?\
 """The mark that the feed macros leave in a body: source, from, to, and what else is known."""
 
 
-def open_feed(warehouse: Warehouse, cfg: Feed, run: Run, relation: Any, body: str) -> Values:
+def open_feed(warehouse: Warehouse, cfg: Feed, run: Run, relation: Any, body: str) -> OpenedFeed:
     """Return what is to be done of a feed, once its table is as the body needs it.
 
     Rows after the watermark that a dead run left are taken away, so that nothing is there twice. A
@@ -31,10 +32,6 @@ def open_feed(warehouse: Warehouse, cfg: Feed, run: Run, relation: Any, body: st
         run: The dict of `run_config()`.
         relation: The table.
         body: The compiled SQL of the model.
-
-    Returns:
-        {commits, pulls, columns, exists, build, is_news, commit_id, after, others, sql}; `sql`
-        appends what is new, None if there is nothing.
 
     Raises:
         ConfigError: The body is not that of a feed.
@@ -63,7 +60,7 @@ def open_feed(warehouse: Warehouse, cfg: Feed, run: Run, relation: Any, body: st
 
 def _state(
     warehouse: Warehouse, cfg: Feed, run: Run, relation: Any, commits: Commits, body: str
-) -> Values:
+) -> FeedState:
     macro, pulls = warehouse.macro, _pulls_of(body)
     if not pulls:
         raise ConfigError(
@@ -80,20 +77,20 @@ def _state(
     is_unread = exists and news and max(pull["from"] for pull in pulls) == 0
     is_unread = is_unread and not has_rows(warehouse, relation)
     is_anew = not run["empty"] and (pulls[0]["own"]["anew"] or is_unread)
-    state = {
+    state: FeedRead = {
         "pulls": pulls,
         "columns": columns,
         "exists": exists,
         "build": bool(not exists or is_anew),
         "is_news": len(news) > 0 and not run["empty"],
     }
-    state |= unrecorded_rows(warehouse, cfg, relation, commits, state)
-    if state["unrecorded"]:
+    rows = unrecorded_rows(warehouse, cfg, relation, commits, state)
+    if rows["unrecorded"]:
         _check_sources(warehouse, cfg, commits, pulls)
     last = warehouse.rows(macro("last_commit_id_sql", commits["states"], cfg["relation"]))[0]
     if state["is_news"] or state["build"]:
         _check_own_run(warehouse, cfg, relation, state, last["read_id"])
-    return {**state, "commit_id": macro("next_commit_id", last["last_id"])}
+    return {**state, **rows, "commit_id": macro("next_commit_id", last["last_id"])}
 
 
 def _check_names(cfg: Feed, names: list[str], has_several: bool) -> None:
@@ -114,7 +111,7 @@ def _check_names(cfg: Feed, names: list[str], has_several: bool) -> None:
 
 
 def _check_own_run(
-    warehouse: Warehouse, cfg: Feed, relation: Any, state: Values, last_commit_id: Any
+    warehouse: Warehouse, cfg: Feed, relation: Any, state: FeedRead, last_commit_id: Any
 ) -> None:
     """Stop if another run of this feed may have come in between since the body was compiled.
 
@@ -129,22 +126,26 @@ def _check_own_run(
         raise DataError(warehouse.macro("other_run_message", cfg["model"]))
 
 
-def _pulls_of(body: str) -> list[Values]:
-    """Return what a compiled body reads: {source, from, to}.
-
-    Of a feed with several entities also how far it is read of each (`read`) and what came late
-    (`late`); `kept_from` where it has not all: see kept_from().
-    """
-    pulls = []
+def _pulls_of(body: str) -> list[Pull]:
+    """Return what a compiled body reads."""
+    pulls: list[Pull] = []
     for source, begin, end, text in _PULL.findall(body):
         more = json.loads(text or "{}")
-        told = {name: more.get(name) for name in ("read", "kept_from", "own")}
-        pull = {"source": source, "from": int(begin), "to": int(end), "late": more.get("late", [])}
-        pulls.append({**pull, **told})
+        pulls.append(
+            {
+                "source": source,
+                "from": int(begin),
+                "to": int(end),
+                "late": more.get("late", []),
+                "read": more.get("read"),
+                "kept_from": more.get("kept_from"),
+                "own": more.get("own"),
+            }
+        )
     return pulls
 
 
-def _check_pulls(cfg: Feed, pulls: list[Values]) -> None:
+def _check_pulls(cfg: Feed, pulls: list[Pull]) -> None:
     """Stop at a source that the body names twice, and that got a commit between the two."""
     ends: dict[str, int] = {}
     for pull in pulls:
@@ -158,15 +159,9 @@ def _check_pulls(cfg: Feed, pulls: list[Values]) -> None:
 
 
 def unrecorded_rows(
-    warehouse: Warehouse, cfg: Feed, relation: Any, commits: Commits, state: Values
-) -> Values:
-    """Return which rows of a feed are of commits that this run reads.
-
-    Returns:
-        `after`, the greatest commit that comes before them all, `others`, their condition, and
-        whether there are some (`unrecorded`), as a run appended them and died before it recorded
-        how far it had read.
-    """
+    warehouse: Warehouse, cfg: Feed, relation: Any, commits: Commits, state: FeedRead
+) -> Unrecorded:
+    """Return which rows of a feed are of commits that this run reads."""
     macro, conditions, ends = warehouse.macro, [], []
     has_entity = "_entity" in names_of(state["columns"])
     sources = [pull["source"] for pull in state["pulls"]]
@@ -201,7 +196,7 @@ def unrecorded_rows(
     return {"after": after, "others": others, "unrecorded": unrecorded}
 
 
-def _check_sources(warehouse: Warehouse, cfg: Feed, commits: Commits, pulls: list[Values]) -> None:
+def _check_sources(warehouse: Warehouse, cfg: Feed, commits: Commits, pulls: list[Pull]) -> None:
     """Stop at a feed that reads another source than before: it would lose what it keeps of that.
 
     Rows of a source that no run of the feed has read are none that a dead run left, unless that was
@@ -229,7 +224,7 @@ def _sources_of_feed(warehouse: Warehouse, cfg: Feed, commits: Commits) -> list[
     return [row[0] for row in warehouse.run(sql)]
 
 
-def _options(cfg: Feed, state: Values) -> Values:
+def _options(cfg: Feed, state: FeedState) -> Values:
     """Return what a feed's table is made with.
 
     The folder of a table of a location of its own has rows of before, unless it is replaced.
@@ -244,7 +239,7 @@ def _options(cfg: Feed, state: Values) -> Values:
 
 
 def record_feed(
-    warehouse: Warehouse, cfg: Feed, run: Run, relation: Any, state: Values, table: Any
+    warehouse: Warehouse, cfg: Feed, run: Run, relation: Any, state: OpenedFeed, table: Any
 ) -> None:
     """Record how far the feed has read each of its sources, all as of one moment.
 
@@ -263,7 +258,10 @@ def record_feed(
     rows = table.rows if state["is_news"] and table else []
     started_at = warehouse.macro("utc_now")
     for number, pull in enumerate(state["pulls"]):
-        details = {name: pull[name] for name in ("read", "kept_from") if pull[name]}
+        details: Values = {}
+        for name in ("read", "kept_from"):
+            if pull[name]:
+                details[name] = pull[name]
         commit: Commit = {
             "commit_id": state["commit_id"] + number,
             "relation": cfg["relation"],

@@ -12,13 +12,14 @@ from tidemark.pipeline.growing import drop_other_format, is_of_format
 from tidemark.pipeline.tables import cached_relation, relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.names import names_of
+from tidemark.shapes.derived import IntervalsState
 from tidemark.shapes.opened import Commits, Run
 from tidemark.shapes.settings import Intervals
 
 
 def open_intervals(
     warehouse: Warehouse, cfg: Intervals, run: Run, relation: Any, body: str
-) -> Values:
+) -> IntervalsState:
     """Return what is to be done of a table of intervals.
 
     Args:
@@ -27,10 +28,6 @@ def open_intervals(
         run: The dict of `run_config()`.
         relation: The table.
         body: The compiled SQL of the model.
-
-    Returns:
-        {commits, step, message, sql, existing, …}: `step` is build, merge or nothing, `sql` does
-        it.
 
     Raises:
         DataError: There is no log yet.
@@ -49,7 +46,7 @@ def open_intervals(
 
 def _state(
     warehouse: Warehouse, cfg: Intervals, run: Run, relation: Any, commits: Commits, body: str
-) -> Values:
+) -> IntervalsState:
     macro, source = warehouse.macro, cfg["entity"]
     log = macro("side_relation", source, "log")
     if not relation_exists(warehouse, log):
@@ -64,7 +61,7 @@ def _state(
         "cluster_by": cfg["cluster_by"],
         "log_commit_id": last["log_commit_id"],
     }
-    state = {
+    state: IntervalsState = {
         "log": log,
         "existing": cached_relation(warehouse, relation),
         "columns": macro("describe_query", body),
@@ -124,7 +121,7 @@ def _why_rebuild(
     warehouse: Warehouse,
     cfg: Intervals,
     run: Run,
-    state: Values,
+    state: IntervalsState,
     relation: Any,
     last: Values,
     log_now: Values,
@@ -152,7 +149,7 @@ def _why_rebuild(
     return "its SQL or its layout changed" if recorded != state["commit"]["config"] else None
 
 
-def _options(warehouse: Warehouse, cfg: Intervals, run: Run, state: Values) -> Values:
+def _options(warehouse: Warehouse, cfg: Intervals, run: Run, state: IntervalsState) -> Values:
     """Return what the table is made with."""
     properties: Values = {}
     if cfg["file_format"] == "delta":
@@ -163,7 +160,7 @@ def _options(warehouse: Warehouse, cfg: Intervals, run: Run, state: Values) -> V
 
 
 def record_intervals(
-    warehouse: Warehouse, cfg: Intervals, run: Run, relation: Any, state: Values, table: Any
+    warehouse: Warehouse, cfg: Intervals, run: Run, relation: Any, state: IntervalsState, table: Any
 ) -> None:
     """Record how far the log is applied: a run that died before is applied again.
 

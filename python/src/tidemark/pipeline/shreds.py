@@ -23,6 +23,7 @@ from tidemark.pipeline.tables import (
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.drift import recorded_layout
+from tidemark.shapes.derived import Made, ShredMarks, ShredState
 from tidemark.shapes.load import Figures, Rejects
 from tidemark.shapes.opened import Commit, Commits, Run
 from tidemark.shapes.settings import Shredded
@@ -75,7 +76,7 @@ def load_shred(warehouse: Warehouse, cfg: Shredded, run: Run, body: str) -> Valu
 
 def shred_state(
     warehouse: Warehouse, cfg: Shredded, run: Run, commits: Commits, body: str
-) -> Values:
+) -> ShredState:
     """Return what is to be done: schema, columns, how far the table has read and how far it can."""
     macro, entity, target = warehouse.macro, cfg["entity"], cfg["target"]
     source = macro("shred_of", body)
@@ -136,7 +137,7 @@ def _check_drift(cfg: Shredded, source: Values, recorded: Values) -> None:
             )
 
 
-def shred_marks(warehouse: Warehouse, commits: Commits, relation: str, source: str) -> Values:
+def shred_marks(warehouse: Warehouse, commits: Commits, relation: str, source: str) -> ShredMarks:
     """Return how far a table of entities has read, and where the commits of its events lie.
 
     See shred_marks_sql().
@@ -145,7 +146,14 @@ def shred_marks(warehouse: Warehouse, commits: Commits, relation: str, source: s
     if marks is None:
         sql = warehouse.macro("shred_marks_sql", commits["states"], relation, source)
         row = warehouse.rows(sql)[0]
-        return {**row, "undone": json.loads(row["undone"])}
+        return {
+            "last_id": row["last_id"],
+            "read_to": row["read_to"],
+            "config": row["config"],
+            "source_start": row["source_start"],
+            "source_end": row["source_end"],
+            "undone": json.loads(row["undone"]),
+        }
     done = marks["done"] or {}
     refreshes = (one["commit_id"] for one in marks["replaced"] if one["kind"] == "full_refresh")
     return {
@@ -178,7 +186,7 @@ def _registry() -> Any:
 
 
 def _load(
-    warehouse: Warehouse, cfg: Shredded, run: Run, state: Values, commits: Commits, body: str
+    warehouse: Warehouse, cfg: Shredded, run: Run, state: ShredState, commits: Commits, body: str
 ) -> Figures | None:
     macro, entity, relation = warehouse.macro, cfg["entity"], cfg["target"]
     begin, end, build = state["from"], state["to"], state["build"]
@@ -294,14 +302,14 @@ def _append(
     )
 
 
-def prepare_shred(warehouse: Warehouse, cfg: Shredded, state: Values, commits: Commits) -> Values:
+def prepare_shred(warehouse: Warehouse, cfg: Shredded, state: ShredState, commits: Commits) -> Made:
     """Make the tables, or add the columns that are lacking and take away what no commit counts.
 
     One with a location of its own is replaced where it is, and before its rejects are, as a table
     that no completed run knows is built again with them.
 
     Returns:
-        Where the rows go, {table, rejects}: what takes the place of a table is filled beside it,
+        Where the rows go: what takes the place of a table is filled beside it,
         see swap_shred().
     """
     macro, relation = warehouse.macro, cfg["target"]
@@ -323,15 +331,18 @@ def prepare_shred(warehouse: Warehouse, cfg: Shredded, state: Values, commits: C
 def _made_anew(
     warehouse: Warehouse,
     cfg: Shredded,
-    state: Values,
+    state: ShredState,
     commits: Commits,
     rejects: Any,
     columns: list[Values],
-) -> Values:
+) -> Made:
     macro, relation, file_format = warehouse.macro, cfg["target"], cfg["file_format"]
     _check_own(warehouse, cfg, state, commits)
-    made = {"table": relation, "rejects": rejects}
-    beside = {name: macro("new_relation", one) for name, one in made.items()}
+    made: Made = {"table": relation, "rejects": rejects}
+    beside: Made = {
+        "table": macro("new_relation", relation),
+        "rejects": macro("new_relation", rejects),
+    }
     if state["exists"] and not cfg["location_root"]:
         made = beside
     else:
@@ -360,7 +371,7 @@ def _made_anew(
 
 
 def swap_shred(
-    warehouse: Warehouse, cfg: Shredded, state: Values, made: Values, commits: Commits
+    warehouse: Warehouse, cfg: Shredded, state: ShredState, made: Made, commits: Commits
 ) -> None:
     """Have tables that were filled beside the old ones take their names; the rejects are last."""
     macro, relation = warehouse.macro, cfg["target"]
@@ -374,7 +385,7 @@ def swap_shred(
         warehouse.run_all(statements)
 
 
-def _check_own(warehouse: Warehouse, cfg: Shredded, state: Values, commits: Commits) -> None:
+def _check_own(warehouse: Warehouse, cfg: Shredded, state: ShredState, commits: Commits) -> None:
     """Stop before rows are taken away that no run had recorded when this one began.
 
     By now one may have, and have read further than this one is going to.
@@ -391,7 +402,7 @@ def _written_by_another(cfg: Shredded) -> DataError:
     )
 
 
-def shred_table_columns(warehouse: Warehouse, state: Values) -> list[Values]:
+def shred_table_columns(warehouse: Warehouse, state: ShredState) -> list[Values]:
     """Return the columns of the table: where each row came from, then its data."""
     entity = warehouse.macro("entity_columns")
     return [

@@ -167,7 +167,7 @@ def drop_new_log(warehouse: Warehouse, relations: Relations) -> None:
         drop_table(warehouse, warehouse.macro("new_relation", relations[name]))
 
 
-def tell_layout(warehouse: Warehouse, cfg: Loaded, recorded: Recorded) -> None:
+def tell_layout(warehouse: Warehouse, cfg: Loaded, recorded: Mapping[str, Any]) -> None:
     """Warn that a table does not follow the layout of the YAML; the commit to come records that."""
     changed = changed_layout(cfg, recorded)
     if changed:

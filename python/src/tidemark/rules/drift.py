@@ -189,7 +189,7 @@ def recorded_layout(cfg: Loaded) -> dict[str, Any]:
     }
 
 
-def changed_layout(cfg: Loaded, recorded: Recorded) -> list[str]:
+def changed_layout(cfg: Loaded, recorded: Mapping[str, Any]) -> list[str]:
     """Return which settings of that are not as the last commit recorded them, if it did."""
     before = recorded.get("layout")
     now = recorded_layout(cfg)

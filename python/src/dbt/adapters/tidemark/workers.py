@@ -17,6 +17,9 @@ from tidemark.engine.load import Load, load_of
 from tidemark.engine.room import Found
 from tidemark.hashing.recipe import PEPPER_VARIABLE
 from tidemark.sessions.duck import Stored, staged_columns
+from tidemark.shapes.opened import RelationName, Relations
+from tidemark.shapes.plan import Plan
+from tidemark.shapes.settings import Settings
 from tidemark.spark.delta import StagedRows
 from tidemark.spark.delta.enriched import ShreddedRows, stage_batch
 from tidemark.spark.delta.sieve import Ours, sift_files
@@ -49,18 +52,18 @@ class WorkersAdapter(SessionAdapter):
         with self.connections.exception_handler("is_on_cluster"):
             return is_on_cluster(self._session)
 
-    def _why_not_made(self, cfg: dict[str, Any], relations: dict[str, Any]) -> str | None:
+    def _why_not_made(self, cfg: Settings, relations: Relations) -> str | None:
         log, given = relations["log"], cfg.get("table_properties") or {}
         root = cfg["location_root"]
         return why_not_made(self._session, (log.schema, log.identifier), root, given)
 
     def keep_extract(
         self,
-        cfg: dict[str, Any],
-        plan: dict[str, Any],
+        cfg: Settings,
+        plan: Plan,
         load: dict[str, Any],
         source: dict[str, Any],
-        relations: dict[str, Any],
+        relations: Relations,
     ) -> KeptRows | str:
         """Have the engine in the workers stage an extract whose tables are not there yet.
 
@@ -79,9 +82,7 @@ class WorkersAdapter(SessionAdapter):
             why = why or self._why_not_made(cfg, relations)
             return why or keep_extract(self._session, _extract_of(cfg, plan, load, source))
 
-    def write_kept_rows(
-        self, kept: KeptRows, relations: dict[str, Any], version: int
-    ) -> WorkerRows:
+    def write_kept_rows(self, kept: KeptRows, relations: Relations, version: int) -> WorkerRows:
         """Write what was kept as files of the entity's tables, without a commit.
 
         Args:
@@ -98,11 +99,11 @@ class WorkersAdapter(SessionAdapter):
     def _with_tables(
         self,
         work: Callable[[SparkSession, Load, Tables, int], Found],
-        cfg: dict[str, Any],
-        plan: dict[str, Any],
+        cfg: Settings,
+        plan: Plan,
         load: dict[str, Any],
         source: dict[str, Any],
-        relations: dict[str, Any],
+        relations: Relations,
     ) -> Found | str:
         """Return what the engine makes of an extract whose tables are there, or why it does not."""
         why = why_not_columns(plan["columns"], self._time_zone)
@@ -113,11 +114,11 @@ class WorkersAdapter(SessionAdapter):
 
     def stage_extract(
         self,
-        cfg: dict[str, Any],
-        plan: dict[str, Any],
+        cfg: Settings,
+        plan: Plan,
         load: dict[str, Any],
         source: dict[str, Any],
-        relations: dict[str, Any],
+        relations: Relations,
     ) -> WorkerRows | KeptRows | str:
         """Have the engine in the workers compare an extract with current and write what changed.
 
@@ -137,8 +138,8 @@ class WorkersAdapter(SessionAdapter):
 
     def keep_staged(
         self,
-        cfg: dict[str, Any],
-        plan: dict[str, Any],
+        cfg: Settings,
+        plan: Plan,
         load: dict[str, Any],
         source: dict[str, Any],
         view: str,
@@ -176,11 +177,11 @@ class WorkersAdapter(SessionAdapter):
 
     def compare_again(
         self,
-        cfg: dict[str, Any],
-        plan: dict[str, Any],
+        cfg: Settings,
+        plan: Plan,
         load: dict[str, Any],
         source: dict[str, Any],
-        relations: dict[str, Any],
+        relations: Relations,
     ) -> dict[str, int] | KeptRows | str:
         """Have the engine in the workers compare a full extract of the last date with current.
 
@@ -212,11 +213,11 @@ class WorkersAdapter(SessionAdapter):
 
     def keep_events(
         self,
-        cfg: dict[str, Any],
-        plan: dict[str, Any],
+        cfg: Settings,
+        plan: Plan,
         load: dict[str, Any],
         source: dict[str, Any],
-        relations: dict[str, Any],
+        relations: Relations,
     ) -> KeptEvents | str:
         """Have the engine in the workers read the first change events of an entity.
 
@@ -238,11 +239,11 @@ class WorkersAdapter(SessionAdapter):
 
     def stage_events(
         self,
-        cfg: dict[str, Any],
-        plan: dict[str, Any],
+        cfg: Settings,
+        plan: Plan,
         load: dict[str, Any],
         source: dict[str, Any],
-        relations: dict[str, Any],
+        relations: Relations,
     ) -> WorkerRows | str:
         """Have the engine in the workers replay change events and write what the tables get.
 
@@ -267,8 +268,8 @@ class WorkersAdapter(SessionAdapter):
 
     def read_events(
         self,
-        cfg: dict[str, Any],
-        plan: dict[str, Any],
+        cfg: Settings,
+        plan: Plan,
         source: dict[str, Any],
         view: str,
     ) -> ReadEvents | str:
@@ -311,10 +312,10 @@ class WorkersAdapter(SessionAdapter):
 
     def stage_batch(
         self,
-        cfg: dict[str, Any],
+        cfg: Settings,
         files: list[dict[str, Any]],
         commit_id: int,
-        relations: dict[str, Any],
+        relations: Relations,
     ) -> ShreddedRows | str:
         """Have the engine in the workers read a batch of enriched events and write what it gives.
 
@@ -328,8 +329,10 @@ class WorkersAdapter(SessionAdapter):
             As stage_rows() does, with `kinds`; or a text: why the engine does not do it.
         """
         with self.connections.exception_handler(f"stage_batch({relations['current']})"):
-            names = ("current", "entities", "rejects", "manifest")
-            tables = {name: (relations[name].schema, relations[name].identifier) for name in names}
+            names: list[RelationName] = ["current", "entities", "rejects", "manifest"]
+            tables: dict[str, tuple[str, str]] = {
+                name: (relations[name].schema, relations[name].identifier) for name in names
+            }
             return stage_batch(self._session, cfg, files, commit_id, tables)
 
     @property
@@ -353,9 +356,7 @@ class WorkersAdapter(SessionAdapter):
             return staged.replace()
 
 
-def _extract_of(
-    cfg: dict[str, Any], plan: dict[str, Any], load: dict[str, Any], source: dict[str, Any]
-) -> Load:
+def _extract_of(cfg: Settings, plan: Plan, load: dict[str, Any], source: dict[str, Any]) -> Load:
     """Return the load of an extract, with what its environment has for it."""
     extract = load_of(cfg, plan, load, source)
     judges = cfg["on_reject"] == "quarantine" and extract.format != "parquet"
@@ -363,8 +364,8 @@ def _extract_of(
     return replace(extract, takes_rejects=judges, pepper=pepper)
 
 
-def _tables(load: Load, relations: dict[str, Any]) -> Tables:
+def _tables(load: Load, relations: Relations) -> Tables:
     """Return the tables that the engine in the workers writes to."""
-    beside = {"delta": ["supplied"], "events": ["staging"]}.get(load.extract, [])
-    names = ("log", "current", *beside)
+    beside: dict[str, list[RelationName]] = {"delta": ["supplied"], "events": ["staging"]}
+    names: list[RelationName] = ["log", "current", *beside.get(load.extract, [])]
     return Tables(*[(relations[name].schema, relations[name].identifier) for name in names])
