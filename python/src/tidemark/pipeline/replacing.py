@@ -98,7 +98,7 @@ def erases_beside(
 
     A copy of its log that was made meanwhile may have it.
     """
-    sql = warehouse.macro("erases_beside_sql", commits["states"], relation, commit_id)
+    sql = warehouse.macro("erases_beside_sql", commits["states"], relation, commit_id or 0)
     return bool(warehouse.rows(sql)[0]["is_beside"])
 
 
