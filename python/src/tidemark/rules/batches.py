@@ -19,8 +19,6 @@ from tidemark.shapes.opened import Recorded, SourceColumn
 from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
-Config = Mapping[str, Any]
-
 NO_FIGURES: Figures = {
     "rows_read": 0,
     "rows_inserted": 0,
@@ -90,7 +88,7 @@ def batch_at(batch: Batch, stretch: Stretch) -> Batch:
     }
 
 
-def shapes_of(figures: Iterable[Config]) -> Shapes:
+def shapes_of(figures: Iterable[Mapping[str, Any]]) -> Shapes:
     """Return what the rows of a batch tell of columns.
 
     Args:

@@ -19,8 +19,6 @@ from tidemark.shapes.opened import Recorded, RecordedColumn, SourceColumn
 from tidemark.shapes.plan import Column, Plan
 from tidemark.shapes.settings import Settings
 
-Config = Mapping[str, Any]
-
 
 def column_plan(
     cfg: Settings,

@@ -14,8 +14,6 @@ from tidemark.shapes.opened import Recorded, RecordedColumn, SourceColumn
 from tidemark.shapes.plan import Column, Plan
 from tidemark.shapes.settings import Loaded, Settings
 
-Config = Mapping[str, Any]
-
 #: What cannot change on an entity that has a log, and what a person calls it
 FIXED = {
     "keys": "unique_key",

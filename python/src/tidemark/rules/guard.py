@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from tidemark.shapes.load import Figures
 from tidemark.shapes.opened import Run
 from tidemark.shapes.settings import Loaded, Settings
-
-Config = Mapping[str, Any]
 
 
 def deletes_too_much(cfg: Settings, figures: Figures) -> bool:

@@ -23,10 +23,10 @@ from tidemark.shapes.events import Batch, Change, Followed, Judged, Said, Statem
 from tidemark.shapes.opened import Recorded, SourceColumn
 from tidemark.shapes.settings import Settings
 
-Config = Mapping[str, Any]
+Row = Mapping[str, Any]
 
 
-def canonical_statement(row: Config, batch: Batch, cfg: Settings) -> Said | None:
+def canonical_statement(row: Row, batch: Batch, cfg: Settings) -> Said | None:
     """Return what a canonical DDL event says.
 
     Args:
@@ -109,7 +109,7 @@ def _is_column(column: Any) -> bool:
     )
 
 
-def debezium_statement(row: Config, batch: Batch) -> Said | None:
+def debezium_statement(row: Row, batch: Batch) -> Said | None:
     """Return what a schema-change message of Debezium says.
 
     Args:

@@ -10,7 +10,6 @@ from tidemark.rules.names import lowered, unique
 from tidemark.shapes.events import Batch
 from tidemark.shapes.settings import Settings
 
-Config = Mapping[str, Any]
 Rows = Iterable[Mapping[str, Any]]
 
 

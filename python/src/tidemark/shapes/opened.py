@@ -186,9 +186,9 @@ class Recorded(TypedDict, total=False):
 class DatedLoad(TypedDict):
     """The load of a date."""
 
-    business_date: ReadOnly[Any]
-    commit_id: ReadOnly[Any]
-    extract: ReadOnly[Any]
+    business_date: ReadOnly[str | MaybeNone]
+    commit_id: ReadOnly[int | MaybeNone]
+    extract: ReadOnly[str | MaybeNone]
 
 
 class Inflight(TypedDict):
@@ -215,7 +215,7 @@ class Numbered(TypedDict):
 
 
 class State(Numbered, LastLoad):
-    """How an entity stands: what tidemark_commits tells, for a date of business, and its tables."""
+    """How an entity stands for a date: what tidemark_commits tells of it, and its tables."""
 
     last_commit_id: ReadOnly[int]  # completed, of the log
     last_sequence_num: ReadOnly[int | None]
