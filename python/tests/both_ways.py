@@ -143,8 +143,9 @@ def _catalog(project: Any) -> Iterator[tuple[str, Any]]:
     for one in each(catalog.listTables(project.schema)):
         name = str(one.table())
         if one.database().isDefined():
-            yield name, catalog.getTableMetadata(
-                table_identifier(session._jvm, project.schema, name)
+            yield (
+                name,
+                catalog.getTableMetadata(table_identifier(session._jvm, project.schema, name)),
             )
 
 
@@ -193,7 +194,9 @@ def _rows_of_files(project: Any, name: str, kept: list[str]) -> list[str]:
         rows = f"select to_json(t) from (select {columns} from ({_files_sql(db, files)})) as t"
         found = [str(row) for (row,) in db.execute(f"{rows} limit {_MOST + 1}").fetchall()]
         if len(found) > _MOST:
-            found = [str(db.execute(f"select count(*), bit_xor(hash(t)) from ({rows}) as t").fetchone())]
+            found = [
+                str(db.execute(f"select count(*), bit_xor(hash(t)) from ({rows}) as t").fetchone())
+            ]
     return found
 
 

@@ -15,7 +15,7 @@ import pytest
 from tidemark.engine.load import Target
 from tidemark.engine.quoted import end_told
 from tidemark.engine.room import Room
-from tidemark.sessions.contract import crossed, inserted
+from tidemark.sessions.contract import check_types, crossed, inserted
 from tidemark.sessions.declined import Declined
 from tidemark.sessions.duck import Files, Stored, Wanted, answer, follow, keep, revise, stage
 
@@ -64,6 +64,51 @@ def test_what_a_load_of_an_extract_asks(name: str) -> None:
 def test_what_a_load_of_events_asks(name: str) -> None:
     """Events that the workers read go by DuckDB from there to current, late ones and those of no key too."""
     assert crossed((GOLDEN / f"{name}.sql").read_text())
+
+
+_KINDS = {
+    "n": "INTEGER", "l": "BIGINT", "s": "VARCHAR", "d": "DATE", "f": "DOUBLE", "r": "FLOAT", "m": "DECIMAL(12,2)",
+    "t": "TIMESTAMP WITH TIME ZONE", "b": "BOOLEAN",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "lower(trim(s))", "nullif(s, '')", "coalesce(m, 0)", "f = 1", "f > 0.1", "m > 1.5", "n in (1, 2, null)", "n = l", "-n = 3",
+        "case when s in ('a', 'b') then 'x' else s end", "case n when 1 then 'a' when 2 then s end", "if(b, n, null)", "N > 1",
+        "transform(array(s), `s` -> (lower(s) = 'a'))[0]", "t > timestamp'2026-01-01 00:00:00'", "d between date'2026-01-01' and d",
+    ],
+)  # fmt: skip
+def test_types__meet_their_like(expression: str) -> None:
+    check_types(expression, _KINDS)
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("s > 9", "INT and STRING meet in s > 9"),
+        ("s in ('a', 9)", "INT and STRING meet in s in ('a', 9)"),
+        ("s between 1 and 9", "INT and STRING meet in s between 1 and 9"),
+        ("case s when 9 then 'x' end", "INT and STRING meet in case s when 9 then 'x' end"),
+        ("if(b, n, s)", "INT and STRING meet in if(b, n, s)"),
+        ("case when b then n else s end", "INT and STRING meet in case when b then n else s end"),
+        ("coalesce(n, '')", "INT and STRING meet in coalesce(n, '')"),
+        ("coalesce(m, 1.555)", "DECIMAL(12, 2) and DOUBLE meet in coalesce(m, 1.555)"),
+        ("greatest(n, f)", "DOUBLE and INT meet in greatest(n, f)"),
+        ("r = 0.1", "DOUBLE and FLOAT meet in r = 0.1"),
+        ("m = f", "DECIMAL(12, 2) and DOUBLE meet in m = f"),
+        ("array(n, s)", "INT and STRING meet in array(n, s)"),
+        ("nullif(d, '2026-01-01')", "DATE and STRING meet in nullif(d, '2026-01-01')"),
+        ("lower(coalesce(n, '')) = 'x'", "INT and STRING meet in lower(coalesce(n, '')) = 'x'"),
+        ("op = 'd'", "op is no column of a known type in op = 'd'"),
+    ],
+)
+def test_types__meet_others(expression: str, why: str) -> None:
+    """Of two types engines have another one in common: Spark reads 9.5 as 9 in `s > 9`, DuckDB as 10."""
+    with pytest.raises(Declined) as told:
+        check_types(expression, _KINDS)
+    assert str(told.value) == why
 
 
 @pytest.mark.parametrize(

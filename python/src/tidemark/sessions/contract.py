@@ -649,7 +649,7 @@ def check_types(sql: str, kinds: Mapping[str, str]) -> None:
     Example:
         >>> check_types("coalesce(n, '')", {"n": "INTEGER"})
         Traceback (most recent call last):
-        tidemark.sessions.declined.Declined: INT beside VARCHAR in coalesce()
+        tidemark.sessions.declined.Declined: INT and STRING meet in coalesce(n, '')
 
     Args:
         sql: The expression, as of Spark.
@@ -664,51 +664,48 @@ def check_types(sql: str, kinds: Mapping[str, str]) -> None:
     types = {name.lower(): kind for name, kind in kinds.items()}
     for column in list(tree.find_all(exp.Column)):
         if column.name.lower() not in types:
-            raise Declined(f"a column {column.name} of no known type")
+            raise Declined(f"{column.name} is no column of a known type in {sql}")
         kind = exp.DataType.build(types[column.name.lower()], dialect="duckdb")
         # of what is cast the type is known
         column.replace(exp.Cast(this=exp.Placeholder(), to=kind))
     annotate_types(tree, dialect="spark")
     for node in tree.walk():
-        _check_meeting(node)
+        is_compared = not isinstance(node, _JOINED)
+        for values in _meeting(node):
+            met = [one for one in values if one is not None and not _gives_null(one)]
+            if not _are_alike(met, is_compared):
+                names = sorted({one.type.sql("spark") if one.type else "UNKNOWN" for one in met})
+                raise Declined(f"{' and '.join(names)} meet in {sql}")
 
 
-def _check_meeting(node: exp.Expression) -> None:
-    """Decline operands of a node of which engines may have another type in common."""
-    if isinstance(node, _COMPARED):
-        meeting = [node.this, node.expression]
-    elif isinstance(node, exp.Between):
-        meeting = [node.this, node.args["low"], node.args["high"]]
-    elif isinstance(node, exp.In):
-        meeting = [node.this, *node.expressions]
-    elif isinstance(node, exp.Case):
-        branches = [one.args["true"] for one in node.args["ifs"]]
-        meeting = [*branches, node.args.get("default")]
-        if node.this is not None:
-            _check_alike(node, [node.this, *[one.this for one in node.args["ifs"]]], True)
-    elif isinstance(node, exp.If):
+def _meeting(node: exp.Expression) -> list[list[Any]]:
+    """Return operands of a node that it brings to one type."""
+    if isinstance(node, exp.Case):
+        ifs = node.args["ifs"]
+        cases = [] if node.this is None else [[node.this, *[one.this for one in ifs]]]
+        return [*cases, [*[one.args["true"] for one in ifs], node.args.get("default")]]
+    if isinstance(node, exp.If):
         # those of a CASE are looked at with it
         is_branch = isinstance(node.parent, exp.Case)
-        meeting = [] if is_branch else [node.args["true"], node.args.get("false")]
-    elif isinstance(node, _JOINED):
-        meeting = [node.this, *node.expressions]
-    else:
-        return
-    _check_alike(node, meeting, not isinstance(node, _JOINED))
+        return [] if is_branch else [[node.args["true"], node.args.get("false")]]
+    if isinstance(node, exp.Between):
+        return [[node.this, node.args["low"], node.args["high"]]]
+    if isinstance(node, _COMPARED):
+        return [[node.this, node.expression]]
+    if isinstance(node, exp.In | exp.Coalesce | exp.Greatest | exp.Least):
+        return [[node.this, *node.expressions]]
+    return [node.expressions] if isinstance(node, exp.Array) else []
 
 
-def _check_alike(node: exp.Expression, meeting: Sequence[Any], is_compared: bool) -> None:
-    told = [one for one in meeting if isinstance(one, exp.Expression) and not _gives_null(one)]
-    kinds = {_class_of(one, is_compared) for one in told} - {"a number"}
-    if "" in kinds:
-        raise Declined(f"a value of no known type in {_name_of(node)}")
-    if len(kinds) > 1 or (kinds & {"REAL", "VARCHAR", "BOOLEAN", "DATE"} and _has_number(told)):
-        types = " beside ".join(sorted({str(one.type) for one in told}))
-        raise Declined(f"{types} in {_name_of(node)}")
-
-
-def _has_number(values: Sequence[exp.Expression]) -> bool:
-    return any(isinstance(one, exp.Literal | exp.Neg) and _is_number(one) for one in values)
+def _are_alike(values: Sequence[exp.Expression], is_compared: bool) -> bool:
+    """Say whether engines have the same type in common for values."""
+    kinds = {_class_of(one, is_compared) for one in values} - {"a number"}
+    has_number = any(map(_is_number, values))
+    return not (
+        "" in kinds
+        or len(kinds) > 1
+        or (has_number and kinds & {"REAL", "VARCHAR", "BOOLEAN", "DATE"})
+    )
 
 
 def _is_number(value: exp.Expression) -> bool:
@@ -750,7 +747,8 @@ def _applied_to_one(tree: exp.Expression) -> exp.Expression:
     whole = exp.Paren(this=tree)
     for one in list(whole.find_all(exp.Bracket)):
         _apply(one)
-    return whole.this
+    found: exp.Expression = whole.this
+    return found
 
 
 def _apply(node: exp.Bracket) -> None:
