@@ -436,6 +436,20 @@ def test_read_by_workers(module_project: Any, name: str, seed: int) -> None:
     assert other.check().success
 
 
+@pytest.mark.turn(1, 3)
+def test_types_that_meet(module_project: Any) -> None:
+    """Of `code > 9` Spark reads a text 9.5 as 9, and DuckDB as 10: the expression is Spark's, as the console says."""
+    columns = {"id": "int", "code": "string", "at": "int"}
+    settings = {"format": "rows", "sequence_by": "at", "apply_as_deletes": "code > 9", "table": None}
+    one, other, both = entities(module_project, "meeting", columns, ("id",), **settings)
+    rows = enumerate(["9.5", "10", "x", None, "9"])
+    one.land([json.dumps({"id": key, "code": code, "at": 1}) for key, code in rows])
+    result = run(one, other, both)
+    assert f"{other.name}: by Spark SQL, as INT and STRING meet in code > 9" in result.output
+    assert_same(other, one)
+    assert one.rows("id, code") == [(0, "9.5"), (2, "x"), (3, None), (4, "9")]
+
+
 @pytest.mark.parametrize(
     ("form", "seed"),
     [("captured", 1), *(pytest.param(form, seed, marks=pytest.mark.slow) for form in ("captured", "payload", "value") for seed in (2, 3, 4))],
