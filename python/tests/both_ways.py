@@ -219,7 +219,7 @@ def _told_alike(project: Any, found: _Found) -> _Found:
     def alike(text: str) -> str:
         for name, told in names.items():
             text = text.replace(name, told)
-        return _COMMIT.sub(lambda one: ranks[one[0]], text)
+        return _COMMIT.sub(lambda one: ranks.get(one[0], "<commit>"), text)
 
     tables = {}
     for name, rows in found.tables.items():
