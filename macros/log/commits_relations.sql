@@ -4,6 +4,6 @@
     {{ return({
         'states': api.Relation.create(schema=run['commits_schema'], identifier='tidemark_commits__log'),
         'view': api.Relation.create(schema=run['commits_schema'], identifier='tidemark_commits'),
-        'are_known': tidemark.can('know_commits') and run['commits_format'] == 'delta',
+        'are_known': tidemark.can('know_commits'),
     }) }}
 {%- endmacro -%}

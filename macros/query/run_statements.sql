@@ -113,11 +113,11 @@
 
 {#- The version of a table. -#}
 {%- macro table_version(file_format, relation) -%}
+    {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_version(relation)) }}{%- endif -%}
     {%- if file_format == 'iceberg' -%}
         {#- A table without rows has no snapshot yet. -#}
         {{ return((tidemark.table_property(relation, 'current-snapshot-id') or '').replace('none', '0') | int) }}
     {%- endif -%}
-    {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_version(relation)) }}{%- endif -%}
     {{ return(run_query('describe history ' ~ relation ~ ' limit 1')[0][0]) }}
 {%- endmacro -%}
 

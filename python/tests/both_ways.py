@@ -185,9 +185,9 @@ def _rows_of_files(project: Any, name: str, kept: list[str]) -> list[str]:
 
     from tidemark.engine.quoted import identifier
     from tidemark.sessions.duck import _files_sql
-    from tidemark.sessions.workers import _files_of
+    from tidemark.sessions.tables import files_of
 
-    files = _files_of(project.session, (project.schema, name))
+    files = files_of(project.session, (project.schema, name))
     with duckdb.connect() as db:
         db.execute("set timezone = 'UTC'")
         columns = ", ".join(map(identifier, kept))

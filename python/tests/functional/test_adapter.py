@@ -669,7 +669,7 @@ def test_append_rows__is_what_an_insert_would_write(module_project: Any) -> None
         )
         before = table_state(spark, schema, name)
         jobs = spark.sparkContext.statusTracker().getJobIdsForGroup(None)
-        state = append_rows(spark, schema, name, rows[:1])
+        _, state = append_rows(spark, schema, name, rows[:1])
         assert spark.sparkContext.statusTracker().getJobIdsForGroup(None) == jobs
         assert before and state == (before[0], before[1] + 1) == table_state(spark, schema, name)
         append_rows(spark, schema, name, rows[1:])
@@ -702,7 +702,7 @@ def test_small_files__are_joined_without_a_job(module_project: Any) -> None:
     while (version := table_version(spark, schema, "many") or 0) < 50:
         row = {"id": version, "a b": "o'É\n€" * version, "day": "2026-03-04", "later": "x"}
         at = {"at": "2026-03-04 09:30:00.123456", "is_it": False} if version % 2 else {}
-        state = append_rows(spark, schema, "many", [row | at])
+        _, state = append_rows(spark, schema, "many", [row | at])
         if state[1] < 50:
             assert join_now_and_then(spark, schema, "many", state[1]) is None
     rows = spark.sql(f"select * from {schema}.many order by id").collect()

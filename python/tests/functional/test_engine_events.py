@@ -440,7 +440,12 @@ def test_read_by_workers(module_project: Any, name: str, seed: int) -> None:
 def test_types_that_meet(module_project: Any) -> None:
     """Of `code > 9` Spark reads a text 9.5 as 9, and DuckDB as 10: the expression is Spark's, as the console says."""
     columns = {"id": "int", "code": "string", "at": "int"}
-    settings = {"format": "rows", "sequence_by": "at", "apply_as_deletes": "code > 9", "table": None}
+    settings = {
+        "format": "rows",
+        "sequence_by": "at",
+        "apply_as_deletes": "code > 9",
+        "table": None,
+    }
     one, other, both = entities(module_project, "meeting", columns, ("id",), **settings)
     rows = enumerate(["9.5", "10", "x", None, "9"])
     one.land([json.dumps({"id": key, "code": code, "at": 1}) for key, code in rows])

@@ -13,13 +13,13 @@ def test_known__until_another_writes() -> None:
     assert known.rows("commits", ("a", 3), "orders") == [{"id": 1}]
     assert known.rows("commits", ("a", 3), "pets") is None
     # our own row is the next version, of every part
-    known.append("commits", ("a", 4), "orders", {"id": 2})
+    known.append("commits", ("a", 3), ("a", 4), "orders", {"id": 2})
     assert known.rows("commits", ("a", 4), "orders") == [{"id": 2}, {"id": 1}]
     assert known.rows("commits", ("a", 4), "people") == []
     assert known.rows("commits", ("a", 5), "orders") is None
     assert known.rows("commits", None, "orders") is None
     # another has written between
-    known.append("commits", ("a", 6), "orders", {"id": 3})
+    known.append("commits", ("a", 5), ("a", 6), "orders", {"id": 3})
     assert known.rows("commits", ("a", 6), "orders") is None
 
 
@@ -27,7 +27,7 @@ def test_known__another_table_of_that_name() -> None:
     known = KnownRows()
     known.learn("commits", ("a", 3), {"orders": [{"id": 1}]})
     assert known.rows("commits", ("b", 3), "orders") is None
-    known.append("commits", ("b", 4), "orders", {"id": 2})
+    known.append("commits", ("b", 3), ("b", 4), "orders", {"id": 2})
     assert known.rows("commits", ("b", 4), "orders") is None
 
 
@@ -55,7 +55,7 @@ def test_known__all_there_are() -> None:
     known = KnownRows()
     known.learn("commits", ("a", 0), {}, is_all=True)
     assert known.rows("commits", ("a", 0), "orders") == []
-    known.append("commits", ("a", 1), "orders", {"id": 1})
+    known.append("commits", ("a", 0), ("a", 1), "orders", {"id": 1})
     assert known.rows("commits", ("a", 1), "orders") == [{"id": 1}]
     assert known.rows("commits", ("a", 1), "people") == []
     # another has written: a part that is asked for anew tells nothing of the others
@@ -69,7 +69,7 @@ def test_known__no_more_than_are_asked_for() -> None:
     known.learn("commits", ("a", 0), {"orders": []}, is_all=True)
     for number in range(1, 6):
         row = {"id": number, "config": "".join(["{", "}"]), "date": None}
-        known.append("commits", ("a", number), "orders", row)
+        known.append("commits", ("a", number - 1), ("a", number), "orders", row)
     found = known.rows("commits", ("a", 5), "orders")
     assert found is not None
     assert [row["id"] for row in found] == [5, 4, 3]

@@ -56,7 +56,7 @@ def copy(
     """
     path = f"{folder}/{FILE_PREFIX}{uuid4()}.parquet".lstrip("/")
     file = Path(table.folder) / path
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     try:
         db.execute(_copy_sql(query, str(file), [table.fields[name] for name in names]))
     except Exception:
@@ -95,7 +95,7 @@ def copy_ranges(
 
 
 def _copy_sql(
-    query: str, path: str, fields: Iterable[tuple[str, int | None]], number: str | None = None
+    query: str, path: str, fields: Iterable[tuple[str, int | str | None]], number: str | None = None
 ) -> str:
     """Return a statement that writes rows as Parquet.
 

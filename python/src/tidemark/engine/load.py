@@ -36,16 +36,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Target:
-    """A Delta table that files are written for.
+    """A table that files are written for.
 
     Args:
         folder: Where its files lie.
-        fields: Name to the name that files have it by, and the number, if they have one.
+        fields: Name to the name that files have it by, and the number, if they have one, or those
+            of what is in it too, as DuckDB writes them.
         files: The paths of the files that it has now; empty where nothing is read of it.
     """
 
     folder: str
-    fields: Mapping[str, tuple[str, int | None]]
+    fields: Mapping[str, tuple[str, int | str | None]]
     files: tuple[str, ...] = ()
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tidemark.pipeline.delta_files import as_it_is, has_delta_files, is_written_at_once
+from tidemark.pipeline.delta_files import (
+    as_it_is,
+    has_delta_files,
+    has_files,
+    is_written_at_once,
+)
 from tidemark.pipeline.rejects import reopen_rejects, resolve_rejects
 from tidemark.pipeline.tables import (
     SWAPPED,
@@ -113,7 +118,7 @@ def _follows(
     is_all: bool,
 ) -> bool:
     """Have the workers write the part of current anew that has the keys of a commit."""
-    if not has_delta_files(warehouse, cfg):
+    if not has_files(warehouse, cfg):
         return False
     stored = warehouse.macro("run_view", cfg["target"], "stored")
     touched = warehouse.macro("touched_rows_sql", plan, relations, load)

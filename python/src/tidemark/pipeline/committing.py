@@ -189,6 +189,8 @@ def files_of_slice(
     if load["forward"]:
         counted = {"rows_logged": "count(*)"}
         written = staged_log_rows(warehouse, opened, plan, load, slice_, counted)
+        if written is None:
+            return None
         check_staged(warehouse, opened["cfg"], written, logged)
         return written
     if not isinstance(slice_, str):

@@ -1,6 +1,6 @@
-"""Files of an entity's tables, where the adapter can work with them: of Delta, in this process.
+"""Files of an entity's tables, where the adapter can work with them.
 
-They are read by Delta's list, and written before a commit names them.
+Those of Delta are read by its list, and written before a commit names them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,16 @@ def has_delta_files(warehouse: Warehouse, cfg: Settings) -> bool:
     """Say whether the adapter can work with the files of an entity's tables."""
     can: bool = warehouse.macro("can", "write_delta_files")
     return can and bool(cfg["file_format"] == "delta")
+
+
+def has_files(warehouse: Warehouse, cfg: Settings) -> bool:
+    """Say whether rows may be put into files of an entity's log that a commit names later.
+
+    Of Delta they always can; of Iceberg where the workers write them, and else by a statement.
+    """
+    if cfg["file_format"] == "iceberg":
+        return bool(warehouse.macro("can", "run_workers"))
+    return has_delta_files(warehouse, cfg)
 
 
 def as_it_is(warehouse: Warehouse, cfg: Settings, relation: Any, name: str) -> Any:
@@ -94,6 +104,9 @@ def staged_log_rows(
         load: The load.
         rows: The view or table.
         figures: What is counted on the way, as aggregates.
+
+    Returns:
+        The files; None: it takes a statement.
     """
     names = warehouse.macro("column_list_expr", warehouse.macro("slice_columns", plan))
     return warehouse.adapter.stage_rows(
@@ -114,7 +127,7 @@ def version_to_append(warehouse: Warehouse, opened: Opened, load: Load) -> int |
         DataError: It has another, as another first run was faster.
     """
     log = write_relations(warehouse, opened)["log"]
-    if not has_delta_files(warehouse, opened["cfg"]) or opened["run"].get("dry_run"):
+    if not has_files(warehouse, opened["cfg"]) or opened["run"].get("dry_run"):
         return None
     if not opened["state"]["first"]:
         version: int | None = load["log_version"]

@@ -107,9 +107,10 @@ def _replay(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> Log
     if can_stage_changes(plan, load):
         figures = macro("figures_of_events")
         uncommitted = staged_log_rows(warehouse, opened, plan, load, replayed, figures)
-        counts = uncommitted.figures
-        check_staged(warehouse, cfg, uncommitted, counts["rows_logged"])
-        return {"rows": replayed, "slice": None, "uncommitted": uncommitted, "counts": counts}
+        if uncommitted is not None:
+            counts = uncommitted.figures
+            check_staged(warehouse, cfg, uncommitted, counts["rows_logged"])
+            return {"rows": replayed, "slice": None, "uncommitted": uncommitted, "counts": counts}
     names = macro("column_list_expr", macro("slice_columns", plan))
     sql = f"select\n    {names}, _supersedes\nfrom {replayed}"
     slice_ = make_slice(warehouse, cfg["target"], load["commit_id"], "log", sql)

@@ -238,6 +238,8 @@ def _stage_changes(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load)
         macro("figures_of_changes"),
         macro("staged_changes_sql", plan, "{counted}", load),
     )
+    if uncommitted is None:
+        return None
     counted: Figures = uncommitted.figures
     if counted["rows_rejected"]:
         adapter.discard_rows(uncommitted)

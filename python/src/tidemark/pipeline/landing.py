@@ -116,7 +116,7 @@ def write_landed(
         }
         for file in files
     ]
-    if rows and has_delta_files(warehouse, cfg):
+    if rows and warehouse.macro("can", "write_delta_files"):
         warehouse.adapter.append_rows(targets["landed"], rows)
     elif rows:
         columns = warehouse.macro("landed_columns")

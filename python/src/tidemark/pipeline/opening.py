@@ -7,7 +7,7 @@ from typing import Any
 
 from tidemark.errors import ConfigError, DataError
 from tidemark.pipeline.commits import ensure_commits, entity_state
-from tidemark.pipeline.delta_files import has_delta_files
+from tidemark.pipeline.delta_files import has_files
 from tidemark.pipeline.expressions import check_expressions
 from tidemark.pipeline.layout import checked_layout, laid_out, migrate_entity
 from tidemark.pipeline.mending import mend_commit
@@ -110,7 +110,7 @@ def _check_no_parquet(cfg: Settings, state: State) -> None:
 def _log_version(warehouse: Warehouse, opened: Found) -> int | None:
     """Return the version of the log, or None where rows cannot be staged into it."""
     cfg = opened["cfg"]
-    if cfg["family"] == "enriched" or not has_delta_files(warehouse, cfg):
+    if cfg["family"] == "enriched" or not has_files(warehouse, cfg):
         return None
     version: int | None = warehouse.adapter.table_version(opened["relations"]["log"])
     return version

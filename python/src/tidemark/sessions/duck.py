@@ -155,6 +155,7 @@ class Wanted:
         required: Those that have no NULL.
         partition: The columns that are in the names of folders: none or one.
         bounded: Those whose least and greatest values are told.
+        keeps_partition: Whether files have that column too.
     """
 
     target: Target
@@ -162,6 +163,7 @@ class Wanted:
     required: tuple[str, ...]
     partition: tuple[str, ...]
     bounded: tuple[str, ...]
+    keeps_partition: bool = False
 
 
 def stage(
@@ -423,7 +425,7 @@ def _typed_sql(db: Any, sql: str, columns: Columns) -> str:
 
 
 def _copy_sql(
-    sql: str, path: Path, columns: Columns, fields: Iterable[tuple[str, int | None]]
+    sql: str, path: Path, columns: Columns, fields: Iterable[tuple[str, int | str | None]]
 ) -> str:
     # a dictionary does not tell -0.0 from 0.0
     floats = any(re.search(r"FLOAT|DOUBLE", kind) for _, kind in columns)
@@ -488,7 +490,8 @@ def _write(db: Any, sql: str, wanted: Wanted) -> tuple[tuple[str, Written], ...]
 
 def _write_file(db: Any, wanted: Wanted, value: str, where: str) -> Written | None:
     target = wanted.target
-    stored = [(name, kind) for name, kind in wanted.columns if name not in wanted.partition]
+    left_out = () if wanted.keeps_partition else wanted.partition
+    stored = [(name, kind) for name, kind in wanted.columns if name not in left_out]
     bounds = ", ".join(
         f"count({identifier(name)}), min({identifier(name)}), max({identifier(name)})"
         for name in wanted.bounded
@@ -499,7 +502,7 @@ def _write_file(db: Any, wanted: Wanted, value: str, where: str) -> Written | No
     folder = f"{wanted.partition[0]}={value}" if wanted.partition else ""
     path = f"{folder}/{FILE_PREFIX}{uuid4()}.parquet".lstrip("/")
     file = Path(target.folder) / path
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     names = ", ".join(
         f"{identifier(name)} as {identifier(target.fields[name][0])}" for name, _ in stored
     )

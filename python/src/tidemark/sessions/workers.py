@@ -12,41 +12,30 @@ cross, it is Spark's as if there were no session.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as default
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, lit
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    DecimalType,
-    StructType,
-)
 
-from tidemark.engine.header import is_read_as_it_stands, local_path
-from tidemark.engine.quoted import PEPPER, identifier
+from tidemark.engine.quoted import PEPPER
 from tidemark.engine.types import known_type
 from tidemark.errors import TidemarkError
 from tidemark.hashing.recipe import PEPPER_VARIABLE
 from tidemark.sessions.declined import Declined
 from tidemark.sessions.duck import (
     Answer,
-    Columns,
     Files,
     Stored,
     Views,
-    Wanted,
     answer,
     append,
     follow,
@@ -54,37 +43,14 @@ from tidemark.sessions.duck import (
     revise,
     stage,
 )
+from tidemark.sessions.tables import StagedFiles, Table, columns_of, files_of, open_table
 from tidemark.spark.cached import make_view, view_rows
-from tidemark.spark.delta.log import (
-    added_file,
-    begin,
-    commit,
-    is_conflict,
-    is_of_this_table,
-    log_of,
-    newest,
-    view_files,
-)
-from tidemark.spark.delta.small import (
-    file_actions,
-    listed_files,
-    partition_of,
-    paths_of,
-    replaced_by_another,
-)
-from tidemark.spark.delta.staged import StagedRows, written_by_another
-from tidemark.spark.delta.target import target_of
 from tidemark.spark.delta.task import folder_of_task, run_task
-from tidemark.spark.delta.worker import UNSEEN, why_unseen
-from tidemark.spark.files import each, java_class, table_identifier
+from tidemark.spark.delta.worker import UNSEEN
 
 _Done = TypeVar("_Done")
 _MOST_ROWS = 10_000
 _VIEW = re.compile(r"`(tidemark__[^`]+)`")
-_BOUNDED = ("_key_hash", "_commit_id", "_superseded_by", "_offset")
-"""Columns of our tables whose bounds let files be left out: delta.dataSkippingStatsColumns."""
-Table = tuple[str, str]
-"""Schema and name."""
 
 
 @dataclass
@@ -115,25 +81,6 @@ class _Run:
         """Know a view, which Spark has already or gets when it is asked for it."""
         self.views[name] = of
         (self.unmade.discard if is_made else self.unmade.add)(name)
-
-
-@dataclass
-class DuckRows(StagedRows):
-    """Rows of a table that DuckDB wrote, with the view that reads them."""
-
-    files: Files
-    paths: tuple[Path, ...]
-    added: Any
-
-    def create_view(self, name: str) -> None:
-        """Make a temporary view of the files."""
-        log, snapshot = self._transaction.deltaLog(), self._transaction.snapshot()
-        view_files(self._jvm, log, snapshot, self.added, name)
-
-    def discard(self) -> None:
-        """Remove the files."""
-        for path in self.paths:
-            path.unlink(missing_ok=True)
 
 
 class WorkersSession:
@@ -242,7 +189,7 @@ class WorkersSession:
         if self._run_of(name) is None:
             return
         try:
-            self.view_files(name, _files_of(self._spark(), table))
+            self.view_files(name, files_of(self._spark(), table))
         except Declined:
             self.view_files(name, None)
 
@@ -289,17 +236,16 @@ class WorkersSession:
         if run is None:
             return False
 
-        def work() -> int:
+        def work() -> bool:
             from tidemark.sessions.contract import inserted
 
             table, query = inserted(sql)
             text, views = self._composed(run, query)
             if ".".join(table) in dict(views):
                 raise Declined("what it reads is what it writes to")
-            to = _begun(self._spark(), table)
-            found = self._done(run, partial(append, views, text, to.wanted), views)
-            _, added = _added(to.jvm, to.wanted, found)
-            return commit(to.jvm, to.transaction, added, "Append") if added else 0
+            to = open_table(self._spark(), table)
+            to.append(self._done(run, partial(append, views, text, to.wanted), views))
+            return True
 
         return self._tried(run, sql, work) is not None
 
@@ -310,7 +256,7 @@ class WorkersSession:
         rows_sql: str,
         figures: Mapping[str, str],
         written_sql: str,
-    ) -> DuckRows | None:
+    ) -> StagedFiles | None:
         """Write rows as files of a Delta table that no commit names, as stage_rows() does.
 
         Raises:
@@ -320,7 +266,7 @@ class WorkersSession:
         if run is None:
             return None
 
-        def work() -> DuckRows:
+        def work() -> StagedFiles:
             from tidemark.sessions.contract import crossed
 
             counted = f"counted_{uuid4().hex}"
@@ -328,15 +274,15 @@ class WorkersSession:
             figures_sql = crossed(f"select {asked} from {counted}")
             written = crossed(written_sql.replace("{counted}", counted))
             text, views = self._composed(run, rows_sql)
-            to = _begun(self._spark(), table, version)
+            to = open_table(self._spark(), table, version)
             task = partial(stage, views, text, counted, figures_sql, written, to.wanted)
-            return _staged(to, version, self._done(run, task, views))
+            return to.staged(self._done(run, task, views))
 
         return self._tried(run, rows_sql, work)
 
     def revise(
         self, table: Table, version: int, slice_: str, match: Sequence[str], commit_id: int
-    ) -> DuckRows | None:
+    ) -> StagedFiles | None:
         """Write the rows of a slice for a log, and anew its files with rows that it marks.
 
         Args:
@@ -357,15 +303,15 @@ class WorkersSession:
         if run is None:
             return None
 
-        def work() -> DuckRows:
+        def work() -> StagedFiles:
             text, views = self._composed(run, f"select * from {slice_}")
-            to = _begun(self._spark(), table, version)
+            to = open_table(self._spark(), table, version)
             to.check_whole_files()
-            stood = run.to_prove(_files_of(to.spark, table, to.snapshot))
+            stood = run.to_prove(to.stored())
             ours, log = "_tidemark_slice", "_tidemark_log"
             views = (*views, (ours, text), (log, stood))
             task = partial(revise, views, ours, log, tuple(match), commit_id, to.wanted)
-            return _staged(to, version, self._done(run, task, views))
+            return to.staged(self._done(run, task, views))
 
         return self._tried(run, slice_, work)
 
@@ -389,11 +335,11 @@ class WorkersSession:
             return None
 
         def work() -> int:
-            to = _begun(self._spark(), table)
+            to = open_table(self._spark(), table)
             to.check_whole_files()
             if to.wanted.partition:
                 raise Declined("current with partitions of its own")
-            stored = run.to_prove(_files_of(to.spark, table, to.snapshot))
+            stored = run.to_prove(to.stored())
             target = replace(to.wanted.target, files=stored.paths)
             to = replace(to, wanted=replace(to.wanted, target=target))
             run.views[_plain(view)] = replace(stored, paths=(), partitions={}, unproven=())
@@ -401,10 +347,9 @@ class WorkersSession:
             text, views = self._composed(run, rows_sql)
             merged = {**dict(of_keys), **dict(views)}
             merged.pop(_plain(view), None)
-            to.transaction.readWholeTable()
             known = tuple(merged.items())
             task = partial(follow, known, keys, stored, _plain(view), text, to.wanted)
-            return _replaced(to, self._done(run, task, known))
+            return to.replace(self._done(run, task, known))
 
         return self._tried(run, rows_sql, work)
 
@@ -457,7 +402,7 @@ class WorkersSession:
                 return _plain(name)
             whole = f"{schema}.{name}"
             if whole not in views:
-                views[whole] = run.to_prove(_files_of(self._spark(), (schema, name)))
+                views[whole] = run.to_prove(files_of(self._spark(), (schema, name)))
             return whole
 
         # the library that reads SQL takes a quarter of a second to import
@@ -492,7 +437,7 @@ class WorkersSession:
 
     def _write(self, run: _Run, name: str, rows: DataFrame) -> Files:
         """Have Spark write rows to files of the load, which are the view's from now on."""
-        spark, columns = self._spark(), _columns_of(rows.schema)
+        spark, columns = self._spark(), columns_of(rows.schema)
         folder = run.folder / uuid4().hex
         run.folder.mkdir(exist_ok=True)
         rows.write.parquet(f"file://{folder}")
@@ -546,216 +491,3 @@ def _quoted(name: str) -> str:
 
 def _plain(name: str) -> str:
     return (name[1:-1].replace("``", "`") if name.startswith("`") else name).lower()
-
-
-def _columns_of(schema: StructType) -> Columns:
-    return tuple((field.name, _duck_type(field.dataType)) for field in schema.fields)
-
-
-def _duck_type(kind: DataType) -> str:
-    if isinstance(kind, DecimalType):
-        return f"DECIMAL({kind.precision},{kind.scale})"
-    if isinstance(kind, ArrayType):
-        return f"{_duck_type(kind.elementType)}[]"
-    if isinstance(kind, StructType):
-        fields = ", ".join(
-            f"{identifier(field.name)} {_duck_type(field.dataType)}" for field in kind.fields
-        )
-        return f"STRUCT({fields})"
-    name = kind.simpleString()
-    found = known_type(name)
-    if found is None and name != "binary":
-        raise Declined(f"a column of type {name}")
-    return found.duck if found else "BLOB"
-
-
-def _delta_log(spark: SparkSession, table: Table) -> Any:
-    """Return the log of a table, which is to be one of Delta."""
-    catalog = spark._jsparkSession.sessionState().catalog()
-    identifier = table_identifier(spark._jvm, *table)
-    if not catalog.tableExists(identifier):
-        raise Declined(f"{'.'.join(table)} is no table of the session's catalogue")
-    provider = catalog.getTableMetadata(identifier).provider()
-    if not provider.isDefined() or str(provider.get()).lower() != "delta":
-        raise Declined(f"{'.'.join(table)} is no table of Delta")
-    return log_of(spark, *table)
-
-
-@dataclass(frozen=True)
-class _Begun:
-    """A transaction on a Delta table, and the table as files are written for it."""
-
-    spark: SparkSession
-    table: Table
-    snapshot: Any
-    transaction: Any
-    wanted: Wanted
-
-    @property
-    def jvm(self) -> Any:
-        return self.spark._jvm
-
-    def check_whole_files(self) -> None:
-        """Decline a table whose rows are to be marked in place of writing files anew."""
-        settings = self.snapshot.metadata().configuration()
-        if dict(_java(self.jvm).asJava(settings)).get("delta.enableDeletionVectors") == "true":
-            raise Declined("a table with deletion vectors")
-
-
-def _java(jvm: Any) -> Any:
-    return java_class(jvm, "scala.jdk.javaapi.CollectionConverters")
-
-
-def _begun(spark: SparkSession, table: Table, version: int | None = None) -> _Begun:
-    """Begin to write to a table, which is to be of a version, if one is given."""
-    jvm: Any = spark._jvm
-    log = _delta_log(spark, table)
-    snapshot = newest(jvm, log)
-    if version is not None and int(snapshot.version()) != version:
-        raise written_by_another(".".join(table))
-    wanted = _wanted(jvm, log, snapshot)
-    return _Begun(spark, table, snapshot, begin(spark, log, snapshot, *table), wanted)
-
-
-def _schema_of(snapshot: Any) -> StructType:
-    schema = StructType.fromJson(json.loads(str(snapshot.metadata().schemaString())))
-    for field in schema.fields:
-        if "physicalName" in field.dataType.json():
-            raise Declined("a nested column whose fields go by other names in files")
-    return schema
-
-
-def _files_of(spark: SparkSession, table: Table, snapshot: Any = None) -> Files:
-    """Return a Delta table as it is now."""
-    jvm: Any = spark._jvm
-    log = _delta_log(spark, table)
-    snapshot = snapshot or newest(jvm, log)
-    folder = local_path(str(log.dataPath().toString()))
-    if folder is None or not is_read_as_it_stands(folder):
-        raise Declined(f"{'.'.join(table)} is not on a local file system")
-    schema = _schema_of(snapshot)
-    fields = {
-        field.name: str(field.metadata.get("delta.columnMapping.physicalName", field.name))
-        for field in schema.fields
-    }
-    columns = tuple(
-        Stored(field.name, fields[field.name], _duck_type(field.dataType))
-        for field in schema.fields
-    )
-    parted = [str(name) for name in each(snapshot.metadata().partitionColumns())]
-    files = listed_files(snapshot)
-    if files is not None:
-        one_by_one = each(files)
-        paths = paths_of(log, one_by_one)
-        if paths is None:
-            raise Declined(f"{'.'.join(table)} lies at a path that is not read as it stands")
-        values = []
-        for file in one_by_one if parted else []:
-            told = json.loads(str(file.json()))["add"]["partitionValues"]
-            values.append({name: told.get(fields[name]) or None for name in parted})
-    else:
-        rows = file_actions(folder, int(snapshot.version()))
-        if isinstance(rows, str):
-            raise Declined(f"{'.'.join(table)} {rows}")
-        paths = tuple(str(row["path"]) for row in rows)
-        values = [{name: partition_of(row, name, fields[name]) for name in parted} for row in rows]
-    partitions = dict(zip(paths, values, strict=True)) if parted else {}
-    return Files(paths, columns, partitions)
-
-
-def _wanted(jvm: Any, log: Any, snapshot: Any) -> Wanted:
-    """Return a table as files are written for it."""
-    schema = _schema_of(snapshot)
-    names = [field.name for field in schema.fields]
-    target = target_of(jvm, log, snapshot, names)
-    if isinstance(target, str):
-        raise Declined(f"a table {target}")
-    parted = tuple(str(name) for name in each(snapshot.metadata().partitionColumns()))
-    if len(parted) > 1:
-        raise Declined("a table of several partition columns")
-    return Wanted(
-        target=target,
-        columns=_columns_of(schema),
-        required=tuple(field.name for field in schema.fields if not field.nullable),
-        partition=parted,
-        bounded=tuple(name for name in _BOUNDED if name in names),
-    )
-
-
-def _staged(to: _Begun, version: int, found: Answer) -> DuckRows:
-    jvm, wanted, transaction = to.jvm, to.wanted, to.transaction
-    # as if the table had been read: then any commit that comes between is a conflict
-    transaction.readWholeTable()
-    paths, added = _added(jvm, wanted, found)
-    actions = list(added)
-    if found.replaced:
-        actions += _removed(to, found.replaced)
-    sequence = java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq
-    columns = tuple(
-        Stored(name, wanted.target.fields[name][0], kind) for name, kind in wanted.columns
-    )
-    values = {
-        str(path): {name: value for name in wanted.partition}
-        for path, (value, _) in zip(paths, found.files, strict=True)
-    }
-    files = Files(tuple(map(str, paths)), columns, values if wanted.partition else {})
-    rows = DuckRows(
-        table=".".join(to.table),
-        figures=dict(found.figures),
-        rows=sum(file.rows for _, file in found.files),
-        _jvm=jvm,
-        _transaction=transaction,
-        _files=sequence(actions),
-        files=files,
-        paths=tuple(paths),
-        added=sequence(added),
-    )
-    now = int(newest(jvm, transaction.deltaLog()).version())
-    if now != version or not is_of_this_table(jvm, transaction):
-        rows.discard()
-        raise written_by_another(rows.table)
-    return rows
-
-
-def _added(jvm: Any, wanted: Wanted, found: Answer) -> tuple[list[Path], list[Any]]:
-    """Return files that were written, which are to be seen here, and what a commit says of them."""
-    if why := why_unseen((wanted.target, file) for _, file in found.files):
-        raise Declined(why)
-    paths, actions = [], []
-    for value, file in found.files:
-        parted = {wanted.target.fields[name][0]: value for name in wanted.partition}
-        actions.append(added_file(jvm, file.path, file.size, file.statistics, parted))
-        paths.append(Path(wanted.target.folder, file.path))
-    return paths, actions
-
-
-def _removed(to: _Begun, paths: Sequence[str] | None) -> list[Any]:
-    """Return what a commit says of files that go: those at some paths, or all."""
-    snapshot, log = to.transaction.snapshot(), log_of(to.spark, *to.table)
-    files = listed_files(snapshot)
-    there = each(files) if files is not None else list(snapshot.allFiles().collectAsList())
-    now = int(time.time() * 1000)
-    if paths is None:
-        return [file.removeWithTimestamp(now, True) for file in there]
-    wanted = set(paths)
-    gone = [file for file in there if local_path(str(file.absolutePath(log).toString())) in wanted]
-    if len(gone) != len(wanted):
-        raise Declined("files that the table's log calls otherwise")
-    return [file.removeWithTimestamp(now, True) for file in gone]
-
-
-def _replaced(to: _Begun, found: Answer) -> int:
-    jvm = to.jvm
-    paths, added = _added(jvm, to.wanted, found)
-    try:
-        gone = _removed(to, found.replaced)
-        return commit(jvm, to.transaction, [*gone, *added], "Overwrite")
-    except Exception as error:
-        # what failed otherwise may have done so once the commit was there, which names the files
-        if not isinstance(error, Declined) and not is_conflict(jvm, error):
-            raise
-        for path in paths:
-            path.unlink(missing_ok=True)
-        if isinstance(error, Declined):
-            raise
-        raise replaced_by_another(".".join(to.table)) from error

@@ -1,8 +1,8 @@
-"""Rows of Delta tables that this process has read or appended, good while nobody else writes.
+"""Rows of tables that this process has read or appended, good while nobody else writes.
 
 known = KnownRows()
 known.learn("shop.commits", table_state(...), {"orders": [{"id": 1}]}, is_all=True)
-known.append("shop.commits", table_state(...), "orders", {"id": 2})
+known.append("shop.commits", *append_rows(...), "orders", {"id": 2})
 known.rows("shop.commits", table_state(...), "orders")
 """
 
@@ -76,13 +76,14 @@ class KnownRows:
             if is_all:
                 self._whole.add(table)
 
-    def append(self, table: str, state: TableState | None, key: str, row: Row) -> None:
+    def append(self, table: str, before: TableState, state: TableState, key: str, row: Row) -> None:
         """Note a row that this process has appended, as a commit of its own.
 
-        All is forgotten where anything else has come between: the version then is not the next one.
+        All is forgotten where anything else has come between.
 
         Args:
             table: Its name.
+            before: The state that the commit came after.
             state: The state that it has now.
             key: Which part of it the row is in.
             row: The row, as it would be read.
@@ -91,7 +92,7 @@ class KnownRows:
             known = self._states.get(table)
             if known is None:
                 return
-            if state is None or state != (known[0], known[1] + 1):
+            if known != before:
                 self._forget(table)
                 return
             self._states[table] = state
@@ -99,11 +100,11 @@ class KnownRows:
                 self._parts[table].setdefault(key, [])
             if key in self._parts[table]:
                 part = self._parts[table][key]
-                before = part[0] if part else {}
+                last = part[0] if part else {}
                 # texts that are as they were, such as a configuration, are kept once
                 shared = {
-                    name: before[name]
-                    if isinstance(value, str) and before.get(name) == value
+                    name: last[name]
+                    if isinstance(value, str) and last.get(name) == value
                     else value
                     for name, value in row.items()
                 }

@@ -1,4 +1,4 @@
-"""Rows of Delta tables in commits of our own."""
+"""Rows of tables in commits of our own."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from dbt.adapters.tidemark.base import SessionAdapter
-from tidemark.sessions.workers import DuckRows
+from tidemark.sessions.tables import StagedFiles
+from tidemark.spark import delta, iceberg
 from tidemark.spark.delta import (
-    StagedRows,
-    append_rows,
-    file_count,
-    join_now_and_then,
     replace_rows,
     stage_rows,
-    table_state,
 )
+from tidemark.spark.iceberg import is_iceberg
 from tidemark.spark.known_rows import KnownRows
 
 _appending = threading.Lock()
@@ -25,6 +22,11 @@ _known = KnownRows()
 
 class RowsAdapter(SessionAdapter):
     """Rows that are asked for, appended, staged and committed."""
+
+    @property
+    def _of_format(self) -> Any:
+        """What appends a few rows to tables of the session's format, and knows their versions."""
+        return iceberg if is_iceberg(self._session) else delta
 
     def replace_rows(self, relation: Any, rows_sql: str, name: str) -> int | None:
         """Replace all rows of a small Delta table in one commit.
@@ -45,7 +47,7 @@ class RowsAdapter(SessionAdapter):
     def known_rows(
         self, relation: Any, key: str, sql: str, all_sql: str, most: int
     ) -> list[dict[str, Any]]:
-        """Query rows of a Delta table, once for as long as only this process writes to it.
+        """Query rows of a table, once for as long as only this process writes to it.
 
         Example:
             >>> latest, of_all = "select … order by id desc", "select key, … limit 21"
@@ -64,9 +66,13 @@ class RowsAdapter(SessionAdapter):
         """
         name, table = (relation.schema, relation.identifier), str(relation)
         with self.connections.exception_handler(f"known_rows({relation})"):
-            state = table_state(self._session, *name)
+            state = self._of_format.table_state(self._session, *name)
             rows = _known.rows(table, state, key)
-            is_empty = rows is None and state is not None and file_count(self._session, *name) == 0
+            is_empty = (
+                rows is None
+                and state is not None
+                and self._of_format.file_count(self._session, *name) == 0
+            )
         if rows is not None:
             return rows
         found = [] if is_empty else [row.dict() for row in self.execute(all_sql, fetch=True)[1]]
@@ -78,12 +84,12 @@ class RowsAdapter(SessionAdapter):
         else:
             parts[key] = [dict(row.dict()) for row in self.execute(sql, fetch=True)[1]]
         with self.connections.exception_handler(f"known_rows({relation})"):
-            if table_state(self._session, *name) == state:
+            if self._of_format.table_state(self._session, *name) == state:
                 _known.learn(table, state, parts, is_all)
         return parts.get(key, [])
 
     def append_rows(self, relation: Any, rows: list[dict[str, Any]]) -> None:
-        """Append a few rows to a Delta table without a Spark job.
+        """Append a few rows to a table without a Spark job.
 
         Args:
             relation: A table without partitions, of columns of plain types.
@@ -91,13 +97,13 @@ class RowsAdapter(SessionAdapter):
         """
         with self.connections.exception_handler(f"append_rows({relation})"):
             name = (relation.schema, relation.identifier)
-            _, version = append_rows(self._session, *name, rows)
-            join_now_and_then(self._session, *name, version)
+            _, (_, version) = self._of_format.append_rows(self._session, *name, rows)
+            self._of_format.join_now_and_then(self._session, *name, version)
 
     def append_known(
         self, relation: Any, key: str, row: dict[str, Any], columns: list[str]
     ) -> None:
-        """Append a row to a Delta table of which known_rows() asks, as append_rows() does.
+        """Append a row to a table of which known_rows() asks, as append_rows() does.
 
         Args:
             relation: The table.
@@ -107,24 +113,24 @@ class RowsAdapter(SessionAdapter):
         """
         with _appending, self.connections.exception_handler(f"append_known({relation})"):
             name = (relation.schema, relation.identifier)
-            state = append_rows(self._session, *name, [row])
+            before, state = self._of_format.append_rows(self._session, *name, [row])
             known = {column: row.get(column) for column in columns}
-            _known.append(str(relation), state, key, known)
-            joined = join_now_and_then(self._session, *name, state[1])
+            _known.append(str(relation), before, state, key, known)
+            joined = self._of_format.join_now_and_then(self._session, *name, state[1])
             if joined is not None:
                 _known.follow(str(relation), state, joined)
 
     def stage_rows(
         self, relation: Any, version: int, rows_sql: str, figures: dict[str, str], written_sql: str
-    ) -> StagedRows:
-        """Write rows as data files of a Delta table that are no part of it before commit_rows().
+    ) -> StagedFiles | None:
+        """Write rows as data files of a table that are no part of it before commit_rows().
 
         Example:
             >>> counted = {"read": "count(*)"}
             >>> staged = adapter.stage_rows(log, 12, "select …", counted, "select * from {counted}")
 
         Args:
-            relation: An existing Delta table.
+            relation: An existing table.
             version: The version of the table that the rows go with.
             rows_sql: A query of the rows to count.
             figures: What to count over them, name to SQL aggregate.
@@ -132,19 +138,20 @@ class RowsAdapter(SessionAdapter):
                 it lacks are NULL.
 
         Returns:
-            `figures`, by name, and `rows`, how many rows were written.
+            `figures`, by name, and `rows`, how many rows were written; None: it takes a statement
+            of Spark's, as of a table of Iceberg that the workers do not write to.
         """
         with self.connections.exception_handler(rows_sql):
             table = (relation.schema, relation.identifier)
             staged = self.views.stage(table, version, rows_sql, figures, written_sql)
-            if staged is not None:
+            if staged is not None or is_iceberg(self._session):
                 return staged
             self.views.make_ready(rows_sql)
             return stage_rows(self._session, *table, version, rows_sql, figures, written_sql)
 
     def revise_log(
         self, log: Any, version: int, rows: str, match: Sequence[str], commit_id: int
-    ) -> StagedRows | None:
+    ) -> StagedFiles | None:
         """Stage rows of the log, and the marks of those that they supersede.
 
         Args:
@@ -176,7 +183,7 @@ class RowsAdapter(SessionAdapter):
         with self.connections.exception_handler(f"follow_log({current})"):
             return self.views.follow((current.schema, current.identifier), keys, rows, view)
 
-    def commit_rows(self, staged: StagedRows) -> int:
+    def commit_rows(self, staged: StagedFiles) -> int:
         """Make rows that were staged part of their table; an error if another commit came before.
 
         Args:
@@ -188,7 +195,7 @@ class RowsAdapter(SessionAdapter):
         with self.connections.exception_handler(f"commit_rows({staged.table})"):
             return staged.commit()
 
-    def commit_beside(self, staged: StagedRows) -> None:
+    def commit_beside(self, staged: StagedFiles) -> None:
         """Commit what the engine in the workers wrote beside the log.
 
         It counts once the log has the rows.
@@ -199,7 +206,7 @@ class RowsAdapter(SessionAdapter):
         with self.connections.exception_handler(f"commit_beside({staged.table})"):
             staged.commit_beside()
 
-    def view_rows(self, staged: StagedRows, name: str) -> None:
+    def view_rows(self, staged: StagedFiles, name: str) -> None:
         """Make a temporary view of rows that were staged, before or after their commit.
 
         Args:
@@ -208,9 +215,9 @@ class RowsAdapter(SessionAdapter):
         """
         with self.connections.exception_handler(f"view_rows({staged.table})"):
             staged.create_view(name)
-            self.views.view_files(name, staged.files if isinstance(staged, DuckRows) else None)
+            self.views.view_files(name, getattr(staged, "files", None))
 
-    def discard_rows(self, staged: StagedRows) -> None:
+    def discard_rows(self, staged: StagedFiles) -> None:
         """Remove the files of rows that are not to be committed.
 
         Args:

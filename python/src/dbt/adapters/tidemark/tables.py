@@ -13,6 +13,7 @@ from dbt_common.exceptions import DbtDatabaseError
 from pyspark.errors import AnalysisException
 
 from dbt.adapters.tidemark.base import SessionAdapter
+from tidemark.spark import iceberg
 from tidemark.spark.cached import cache_view, make_view
 from tidemark.spark.catalog import (
     analysis_error,
@@ -31,6 +32,7 @@ from tidemark.spark.delta import (
     view_small_table,
 )
 from tidemark.spark.files import clear_debris, clear_slices, shares_metastore
+from tidemark.spark.iceberg import is_iceberg
 from tidemark.spark.messages import made_at_once
 
 _one_at_a_time = threading.Lock()
@@ -105,13 +107,17 @@ class TablesAdapter(SessionAdapter):
 
     @available.parse(lambda *args, **kwargs: 0)
     def table_version(self, relation: Any) -> int | None:
-        """Return the version of a Delta table, from its log: `describe history` takes a Spark job.
+        """Return the version of a table, from its log: `describe history` takes a Spark job.
 
         Args:
-            relation: A Delta table; None is returned if there is no such table.
+            relation: A table; None is returned if there is no such table.
+
+        Returns:
+            Of Delta the version; of Iceberg the snapshot, 0 where there is none yet.
         """
         with self.connections.exception_handler(f"table_version({relation})"):
-            return table_version(self._session, relation.schema, relation.identifier)
+            of_format = iceberg.table_version if is_iceberg(self._session) else table_version
+            return of_format(self._session, relation.schema, relation.identifier)
 
     def trim_log(self, relation: Any) -> None:
         """Take what the log of a Delta table says of former versions away, which then are gone.
