@@ -74,8 +74,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     wanted = "iceberg" if Project.file_format == "iceberg" else "delta"
     left_out = {item for item in items if wanted not in _formats_of(item)}
     left_out |= {*turns.left_out(config, items)}
+    left_out |= {item for item in items if item.get_closest_marker("one_way") and _is_second(item)}
     config.hook.pytest_deselected(items=[*left_out])
     items[:] = [item for item in items if item not in left_out]
+
+
+def _is_second(item: pytest.Item) -> bool:
+    """Say whether a test is told once more, by Spark SQL alone."""
+    told = getattr(item, "callspec", None)
+    return told is not None and told.params.get("ways_of_the_day") == SPARK
 
 
 def _formats_of(item: pytest.Item) -> tuple[str, ...]:

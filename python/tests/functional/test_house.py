@@ -408,6 +408,7 @@ def files_of_home(project: Any, word: str) -> list[str]:
 
 @pytest.mark.iceberg(never=True)
 @pytest.mark.turn(1)
+@pytest.mark.one_way
 def test_erase_key__in_no_file(module_project: Any) -> None:
     """Neither Delta's log, with the conditions of its commits and the bounds of values, nor a log has the key; one that comes again is told."""
     mail, other = "wipo@example.org", "zzzz@example.org"
