@@ -50,6 +50,7 @@ WORKLOADS: dict[str, Callable[[int, float], Result]] = {
     "e": change_events.workload_e,
     "f": enriched.workload_f,
     "g": airports.workload_g,
+    "i": cliff.workload_i,
     "k": cliff.workload_k,
     "l": cliff.workload_l,
     "o": overhead.workload_o,

@@ -1,4 +1,4 @@
-"""Workloads (k) and (l): what a setting costs over a plain load, of extracts and of change events."""
+"""Workloads (k), (l), (i): what a setting, and a format, cost over a plain load."""
 
 from __future__ import annotations
 
@@ -101,6 +101,42 @@ def workload_k(rounds: int, scale: float) -> Result:
             late["late"].rounds.append(bench.run(LATE, "--select", "plain"))
             write_extract(bench.landing / "rows" / f"{BEFORE}.csv", 2, rows, changed=5)
             late["corrected"].rounds.append(bench.run(BEFORE, "--select", "plain"))
+    return result
+
+
+def workload_i(rounds: int, scale: float) -> Result:
+    """The same loads into tables of Delta and of Iceberg, each in a session of its own."""
+    rows = int(ROWS * scale)
+    what = (
+        f"{rows:,} rows as of (k), engine: auto. The third date, and a date before all others, in one process with two dates loaded; "
+        "into tables of Iceberg, over the same into tables of Delta."
+    )
+    result = Result("(i) Iceberg over Delta", what, "delta", over="over Delta")
+    loads = {NEXT: "third date", LATE: "a date before all others"}
+    series = {
+        (file_format, date): result.add(
+            file_format if date == NEXT else f"{file_format}_late", f"{file_format.title()}: {told}"
+        )
+        for file_format in ("delta", "iceberg")
+        for date, told in loads.items()
+    }
+    for number in range(rounds):
+        for file_format in ("delta", "iceberg"):
+            model = {"models/plain.sql": "{{ tidemark.extract() }}"}
+            with opened(Bench(model, file_format=file_format)) as bench:
+                plain = json.dumps({"models": [_model("plain", {}, bench.landing)]})
+                bench.write("models/models.yml", plain)
+                (bench.landing / "rows").mkdir()
+                for place, date in enumerate((LATE, FIRST, BEFORE, NEXT)):
+                    write_extract(bench.landing / "rows" / f"{date}.csv", place, rows)
+                for date in (FIRST, BEFORE):
+                    bench.run(date)
+                for date in loads:
+                    taken = series[file_format, date]
+                    taken.rounds.append(bench.run(date))
+                    progress(
+                        f"round {number + 1}: {file_format} {date} {taken.rounds[-1].seconds:.1f} s"
+                    )
     return result
 
 

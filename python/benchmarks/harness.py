@@ -80,9 +80,12 @@ class Bench:
     Args:
         models: Files of the project, path to text.
         memory: The JVM's heap, as `spark.driver.memory` takes it; BENCH_MEMORY goes before it.
+        file_format: The format of its tables.
     """
 
-    def __init__(self, models: dict[str, str], memory: str = "2g") -> None:
+    def __init__(
+        self, models: dict[str, str], memory: str = "2g", file_format: str = "delta"
+    ) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="tidemark_bench_"))
         self.home = self.root / "home"
         self.memory = os.environ.get(MEMORY_VARIABLE) or memory
@@ -98,8 +101,9 @@ class Bench:
             version: 1.0.0
             profile: bench
             flags: {send_anonymous_usage_stats: false}
-            models: {tidemark: {+enabled: false}}
-            """,
+            models: {tidemark: {+enabled: false}, bench: {+file_format: FORMAT}}
+            vars: {tidemark__commits_format: FORMAT}
+            """.replace("FORMAT", file_format),
         )
         for path, text in models.items():
             self.write(path, text)
