@@ -257,12 +257,20 @@ REAL: dict[str, dict[str, Any]] = {
     "clustered": {"config": {"liquid_clustered_by": "name"}},
 }  # fmt: skip
 """What entities have beside a key and columns. Of the last three statements of Spark's own bring current after the log."""
+OF_DELTA = ("effective_from", "merge_on_read", "laid_out", "clustered")
 
 
 @pytest.mark.parametrize(
     ("name", "seed"),
     [
-        pytest.param(name, seed, marks=() if name == "delta" and seed == 1 else pytest.mark.slow)
+        pytest.param(
+            name,
+            seed,
+            marks=(
+                *(() if name == "delta" and seed == 1 else (pytest.mark.slow,)),
+                *(() if name in OF_DELTA else (pytest.mark.iceberg,)),
+            ),
+        )
         for name in REAL
         for seed in (1, 2)
     ],

@@ -267,6 +267,12 @@ def assert_same(entity: EventEntity, other: EventEntity) -> None:
 
 def by_workers(entity: EventEntity, table: str = "__log") -> list[bool]:
     """Of each file of the log, in the order of their writing, whether the engine wrote it."""
+    if entity.project.file_format == "iceberg":
+        table = f"spark_catalog.{entity.project.schema}.{entity.name}{table}"
+        return [
+            "/workers-" in row.file_path
+            for row in entity.project.sql(f"select * from {table}.files")
+        ]
     folder = Path(entity.project.home) / "warehouse" / f"{entity.project.schema}.db"
     actions: Any = deltalake.DeltaTable(folder / f"{entity.name}{table}").get_add_actions()
     rows = sorted(actions.to_struct_array().to_pylist(), key=lambda row: row["modification_time"])
@@ -403,6 +409,7 @@ STAGED: dict[str, dict[str, Any]] = {
         *(pytest.param(name, seed, marks=pytest.mark.slow) for name in STAGED for seed in (2, 3)),
     ],
 )
+@pytest.mark.iceberg
 def test_read_by_workers(module_project: Any, name: str, seed: int) -> None:
     """What the workers read and the macros stage: settings that need the log, late events, rejects, events of no key."""
     settings = dict(STAGED[name])
