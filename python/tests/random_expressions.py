@@ -4,7 +4,7 @@
     pq.write_table(random_rows(rng, 400), "t.parquet")
     name, query, given = random_query(rng)      # "coalesce", "select id, coalesce(s, '') as v from t", ["coalesce(s, '')"]
 
-`given` are the expressions in it as a user would write them in YAML: `check_types` judges them first.
+`given` are the expressions in it as a user would write them in YAML: `check_types` judges them first, `check_query` the query.
 """
 
 from __future__ import annotations
@@ -257,13 +257,14 @@ _WINDOWS: dict[str, Callable[[_Grammar], str]] = {
     "sum over": lambda g: f"sum({g.rng.choice(_WHOLE[:3])}) over (partition by k order by id)",
     "count over": lambda g: f"count({g.value()}) over (partition by {g.value()})",
 }  # fmt: skip
-_ROWS: dict[str, Callable[[_Grammar], str]] = {
+GENERATORS: dict[str, Callable[[_Grammar], str]] = {
     "explode": lambda g: "select id, explode(a) as v from t",
     "sequence": lambda g: "select id, explode(sequence(1, if(k > 2, k, 2))) as v from t",
     "inline": lambda g: (
         f"select id, inline(array(named_struct('p', {g.column()}, 'q', {g.column()}))) from t"
     ),
 }
+"""Queries whose rows are made of one row, whose types the library does not know."""
 
 
 def random_query(rng: random.Random) -> tuple[str, str, list[str]]:
@@ -281,8 +282,8 @@ def random_query(rng: random.Random) -> tuple[str, str, list[str]]:
         name = rng.choice([*_WINDOWS])
         return name, f"select id, {_WINDOWS[name](grammar)} as v from t", []
     if chance < 0.9:
-        name = rng.choice([*_ROWS])
-        return name, _ROWS[name](grammar), []
+        name = rng.choice([*GENERATORS])
+        return name, GENERATORS[name](grammar), []
     one, other = grammar.pair()
     met = [f"{one} <=> {other}", f"coalesce({one}, {other})"]
     if chance < 0.95:

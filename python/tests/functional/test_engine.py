@@ -541,3 +541,41 @@ def test_ranges(module_project: Any, engine: str) -> None:
     ]  # fmt: skip
     (row,) = module_project.sql(f"select count(*), count(distinct id), max(id) from {entity.name}")
     assert tuple(row) == (many + 1, many + 1, many)
+
+
+SOURCE = """
+    select 1 as id, cast(0.1 as float) as rate, 7 as n, ' Ann ' as name, date'2026-01-01' as day
+    union all select 2, cast(0.5 as float), null, 'bob', null
+    union all select 3, null, 3, null, date'2026-01-02'
+"""
+BODIES = {
+    "alike": ("select id, upper(trim(name)) as name, coalesce(n, 0) as n, day from {}.priced where id < 9", []),
+    # Spark compares doubles, and makes a text of the number
+    "float": ("select id, if(rate = 0.1, 'low', 'high') as name, n, day from {}.priced", [("high",)] * 3),
+    "text": ("select id, concat('x', coalesce(n, '07')) as name, n, day from {}.priced", [("x07",), ("x3",), ("x7",)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.turn(1, 3)
+def test_select_of_the_models_own(module_project: Any, name: str) -> None:
+    """One in which types meet is Spark's, as each engine has another type in common."""
+    project = module_project
+    project.sql(f"create or replace table priced using delta as {SOURCE}")
+    body, right = BODIES[name]
+    columns = {"id": "int", "name": "string", "n": "int", "day": "date"}
+    one, other = (
+        Entity(
+            project, f"selected_{name}_{engine}", columns, ["id"], engine=engine,
+            body=body.format(project.schema), location=None,
+        )
+        for engine in ("spark", "workers")
+    )  # fmt: skip
+    log = next(Path(project.root).rglob("dbt.log"))
+    told = log.stat().st_size
+    for day in ("2026-01-01", "2026-01-02"):
+        project.dbt("run", "--select", one.name, other.name, vars={"business_date": day})
+        assert_same(other, one)
+        project.sql("insert into priced values (4, 0.1, null, 'cy', null)")
+    assert (" meet in the model's SELECT" in log.read_text()[told:]) is (name != "alike")
+    assert {*right} <= {*one.rows("name")}

@@ -15,7 +15,7 @@ import pytest
 from tidemark.engine.load import Target
 from tidemark.engine.quoted import end_told
 from tidemark.engine.room import Room
-from tidemark.sessions.contract import check_types, crossed, inserted
+from tidemark.sessions.contract import check_query, check_types, crossed, inserted
 from tidemark.sessions.declined import Declined
 from tidemark.sessions.duck import Files, Stored, Wanted, answer, follow, keep, revise, stage
 
@@ -101,19 +101,60 @@ def test_types__meet_their_like(expression: str) -> None:
         ("array(n, s)", "INT and STRING meet in array(n, s)"),
         ("nullif(d, '2026-01-01')", "DATE and STRING meet in nullif(d, '2026-01-01')"),
         ("lower(coalesce(n, '')) = 'x'", "INT and STRING meet in lower(coalesce(n, '')) = 'x'"),
-        ("op = 'd'", "op is no column of a known type in op = 'd'"),
+        ("op = 'd'", "columns that are not told apart in op = 'd'"),
     ],
 )
 def test_types__meet_others(expression: str, why: str) -> None:
-    """Of two types engines have another one in common: Spark reads 9.5 as 9 in `s > 9`, DuckDB as 10."""
+    """Of two types engines have another one in common: of `r = 0.1` Spark compares doubles, DuckDB floats."""
     with pytest.raises(Declined) as told:
         check_types(expression, _KINDS)
+    assert str(told.value) == why
+
+
+_TABLES = {("shop", "items"): _KINDS, ("shop", "prices"): {"n": "INTEGER", "price": "FLOAT"}}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from shop.items",
+        "select i.n, upper(s) as s, p.price from shop.items as i left join shop.prices as p on i.n = p.n where f > 1",
+        "with few as (select n, s from shop.items where b) select n, coalesce(s, '-') as s from few union all select n, null from shop.prices",
+        "select s, count(*) as n, max(d) as d, row_number() over (partition by s order by max(d)) as r from shop.items group by s",
+        "select n from shop.items where n in (select n from shop.prices)",
+        "select Items.N from SHOP.Items",
+    ],
+)
+def test_types_of_queries__meet_their_like(query: str) -> None:
+    check_query(query, lambda schema, name: _TABLES[str(schema).lower(), name.lower()])
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("select price = 0.1 as x from shop.prices", "DOUBLE and FLOAT meet in the model's SELECT"),
+        ("select coalesce(i.n, '07') as x from shop.items as i", "INT and STRING meet in the model's SELECT"),
+        ("select n from shop.items union select s from shop.items", "INT and STRING meet in the model's SELECT"),
+        ("select i.n from shop.items i join shop.prices p on i.m = p.price", "DECIMAL(12, 2) and FLOAT meet in the model's SELECT"),
+        ("select x.s from (select coalesce(s, 1) as s from shop.items) as x", "INT and STRING meet in the model's SELECT"),
+        ("select lag(n, 1, 'x') over (order by n) as x from shop.items", "INT and STRING meet in the model's SELECT"),
+        ("select n from shop.items where s in (select n from shop.prices)", "INT and STRING meet in the model's SELECT"),
+        ("select other from shop.items", "columns that are not told apart in the model's SELECT"),
+        ("select n from shop.items, shop.prices", "columns that are not told apart in the model's SELECT"),
+        ("insert into shop.items select 1", "a statement that is no query"),
+    ],
+)  # fmt: skip
+def test_types_of_queries__meet_others(query: str, why: str) -> None:
+    with pytest.raises(Declined) as told:
+        check_query(query, lambda schema, name: _TABLES[str(schema), name])
     assert str(told.value) == why
 
 
 @pytest.mark.parametrize(
     ("sql", "why"),
     [
+        ("select cast('9.5' as int) from t", "a whole number of another text"),
+        ("select cast(1.7 as bigint) from t", "a whole number of another text"),
         ("select trim(a from b) from t", "trim() of what the row tells"),
         ("select round(a, -1) from t", "round() by what is no number of digits"),
         ("select substring(a, 0, 2) from t", "substring() by what is no number of characters"),

@@ -100,7 +100,7 @@ def land_events(warehouse: Warehouse, opened: Opened, body: str, files: list[Val
     number = "_sequence_num" if "_sequence_num" in names else "null"
     number = f", cast({number} as bigint) as _landing_num"
     sql = f"select *{'' if '_landing_num' in names else number} from (\n{body}\n)"
-    make_view(warehouse, arrived, sql, not in_files and not run["empty"])
+    make_view(warehouse, arrived, sql, not in_files and not run["empty"], body)
     columns = macro("describe_query", f"select * from {arrived}")
     is_debezium = cfg["format"] == "debezium"
     is_typed = "_operation" in names or any(key in names for key in lowered(cfg["keys"]))

@@ -62,7 +62,7 @@ def stage_extract(warehouse: Warehouse, opened: Opened, source: Source, part: An
     plan = _plan_extract(warehouse, opened, source)
     staged = warehouse.macro("run_view", opened["cfg"]["target"], "staged")
     rows = warehouse.macro("staged_rows_sql", opened["cfg"], plan, source["body"])
-    make_view(warehouse, staged, rows)
+    make_view(warehouse, staged, rows, body=source["body"])
     return _stage_compared(warehouse, opened, source, plan)
 
 

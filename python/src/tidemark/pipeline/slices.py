@@ -63,14 +63,18 @@ def is_in_files(warehouse: Warehouse, view: Any) -> bool:
     return bool(warehouse.adapter.is_in_files(view))
 
 
-def make_view(warehouse: Warehouse, view: str, sql: str, is_kept: bool = False) -> str:
+def make_view(
+    warehouse: Warehouse, view: str, sql: str, is_kept: bool = False, body: str | None = None
+) -> str:
     """Make a temporary view; where it `is_kept`, its rows are from its first reading on.
+
+    A SELECT of the model's own within it is told as `body`.
 
     The adapter plans what reads it with those rows, where after Spark's own statement each reader
     costs as much as planning all that lies below.
     """
     if warehouse.macro("can", "cache_views"):
-        warehouse.adapter.make_view(view, sql, bool(is_kept))
+        warehouse.adapter.make_view(view, sql, bool(is_kept), body)
         return view
     warehouse.run(f"drop view if exists {view}")
     warehouse.run(f"create or replace temporary view {view} as\n{sql}")

@@ -139,6 +139,8 @@ def _cast(node: exp.Expression) -> exp.Expression:
     of, to = node.this, node.args["to"]
     cast: exp.Expression = exp.Cast(this=of.copy(), to=to)
     is_constant = isinstance(of, exp.Null | exp.Literal | exp.Boolean)
+    if isinstance(of, exp.Literal) and not of.name.isdecimal() and to.this in _WHOLE_TYPES:
+        raise Declined("a whole number of another text")
     if is_constant or (isinstance(of, exp.Array) and not of.expressions):
         return cast
     name = to.sql(dialect="spark").lower()
@@ -149,6 +151,9 @@ def _cast(node: exp.Expression) -> exp.Expression:
         types, cast = f"{_WHOLE}|{_FLOATING}", _without_fraction(of)
     kind = {"string": "VARCHAR"}.get(name, name.upper())
     return _of_kind(kind, _only(types, of, cast, f"a cast to {name}"))
+
+
+_WHOLE_TYPES = exp.DataType.INTEGER_TYPES
 
 
 def _without_fraction(of: exp.Expression) -> exp.Expression:
@@ -243,7 +248,8 @@ def _tells_names(array: exp.Expression) -> bool:
 
 
 def _gives_null(value: exp.Expression) -> bool:
-    return isinstance(value.this if isinstance(value, exp.Cast) else value, exp.Null)
+    of = value.this if isinstance(value, exp.Alias) else value
+    return isinstance(of.this if isinstance(of, exp.Cast) else of, exp.Null)
 
 
 def _collect_set(node: exp.Expression) -> exp.Expression:
@@ -643,8 +649,8 @@ _JOINED = (exp.Array, exp.Case, exp.Coalesce, exp.Greatest, exp.If, exp.Least)
 def check_types(sql: str, kinds: Mapping[str, str]) -> None:
     """Decline an expression in which values of two types meet.
 
-    Whoever writes one leaves the type that they have in common to the engine, and each has another:
-    of `code > 9` Spark reads a text 9.5 as 9, and DuckDB as 10.
+    Whoever writes one leaves the type that they have in common to the engine, and each may have
+    another: of `rate = 0.1` with a float Spark compares doubles, DuckDB floats, which are equal.
 
     Example:
         >>> check_types("coalesce(n, '')", {"n": "INTEGER"})
@@ -658,24 +664,53 @@ def check_types(sql: str, kinds: Mapping[str, str]) -> None:
     Raises:
         Declined: Two types meet, or one is not known.
     """
-    from sqlglot.optimizer.annotate_types import annotate_types
+    _check_tree(_tree_of(f"select {sql} from t"), {"t": kinds}, sql)
 
-    (tree,) = _applied_to_one(_tree_of(f"select {sql}")).expressions
-    types = {name.lower(): kind for name, kind in kinds.items()}
-    for column in list(tree.find_all(exp.Column)):
-        if column.name.lower() not in types:
-            raise Declined(f"{column.name} is no column of a known type in {sql}")
-        kind = exp.DataType.build(types[column.name.lower()], dialect="duckdb")
-        # of what is cast the type is known
-        column.replace(exp.Cast(this=exp.Placeholder(), to=kind))
-    annotate_types(tree, dialect="spark")
+
+def check_query(sql: str, kinds_of: Callable[[str | None, str], Mapping[str, str]]) -> None:
+    """Decline a query of a user's in which values of two types meet, as check_types() does.
+
+    Args:
+        sql: The query, as of Spark.
+        kinds_of: Gives the columns of a table or a view, by its schema, if one is told, and name,
+            with their types in DuckDB.
+
+    Raises:
+        Declined: Two types meet, or one is not known.
+    """
+    tree = _tree_of(sql)
+    is_query = isinstance(tree, exp.Query)
+    if not is_query:
+        raise Declined("a statement that is no query")
+    kinds: dict[str, Mapping[str, str]] = {}
+
+    def known_as(schema: str | None, name: str) -> str:
+        kinds[f"t{len(kinds)}"] = kinds_of(schema, name)
+        return f"t{len(kinds) - 1}"
+
+    _rename(tree, known_as)
+    _check_tree(tree, kinds, "the model's SELECT")
+
+
+def _check_tree(tree: Any, kinds: Mapping[str, Mapping[str, str]], where: str) -> None:
+    from sqlglot.optimizer.annotate_types import annotate_types
+    from sqlglot.optimizer.qualify import qualify
+    from sqlglot.schema import MappingSchema
+
+    named: dict[str, object] = {table: dict(columns) for table, columns in kinds.items()}
+    schema = MappingSchema(named, dialect="duckdb")
+    try:
+        tree = qualify(_applied_to_one(tree), schema=schema, dialect="spark")
+        tree = annotate_types(tree, schema=schema, dialect="spark")
+    except SqlglotError as error:
+        raise Declined(f"columns that are not told apart in {where}") from error
     for node in tree.walk():
-        is_compared = not isinstance(node, _JOINED)
+        is_compared = not isinstance(node, (*_JOINED, exp.SetOperation))
         for values in _meeting(node):
             met = [one for one in values if one is not None and not _gives_null(one)]
             if not _are_alike(met, is_compared):
                 names = sorted({one.type.sql("spark") if one.type else "UNKNOWN" for one in met})
-                raise Declined(f"{' and '.join(names)} meet in {sql}")
+                raise Declined(f"{' and '.join(names)} meet in {where}")
 
 
 def _meeting(node: exp.Expression) -> list[list[Any]]:
@@ -692,6 +727,13 @@ def _meeting(node: exp.Expression) -> list[list[Any]]:
         return [[node.this, node.args["low"], node.args["high"]]]
     if isinstance(node, _COMPARED):
         return [[node.this, node.expression]]
+    if isinstance(node, exp.SetOperation):
+        sides = node.this.selects, node.expression.selects
+        return [list(pair) for pair in zip(*sides, strict=False)]
+    if isinstance(node, exp.Lag | exp.Lead):
+        return [[node.this, node.args.get("default")]]
+    if isinstance(node, exp.In) and node.args.get("query") is not None:
+        return [[node.this, *node.args["query"].unnest().selects]]
     if isinstance(node, exp.In | exp.Coalesce | exp.Greatest | exp.Least):
         return [[node.this, *node.expressions]]
     return [node.expressions] if isinstance(node, exp.Array) else []

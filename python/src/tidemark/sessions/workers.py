@@ -62,6 +62,7 @@ class _Run:
         tell: Is told why a query of it is Spark's.
         views: Name to text or files.
         unmade: Those of them that Spark does not have yet.
+        bodies: The SELECT of a model's own that is within a view, by its name.
         told: What was told.
         proven: Files of tables whose pages are what their checksums say.
     """
@@ -70,6 +71,7 @@ class _Run:
     tell: Callable[[str], None]
     views: dict[str, str | Files] = default(default_factory=dict)
     unmade: set[str] = default(default_factory=set)
+    bodies: dict[str, str] = default(default_factory=dict)
     told: set[str] = default(default_factory=set)
     proven: set[str] = default(default_factory=set)
 
@@ -81,6 +83,7 @@ class _Run:
         """Know a view, which Spark has already or gets when it is asked for it."""
         self.views[name] = of
         (self.unmade.discard if is_made else self.unmade.add)(name)
+        self.bodies.pop(name, None)
 
 
 class WorkersSession:
@@ -128,6 +131,7 @@ class WorkersSession:
         is_made: bool = False,
         given: Sequence[str] = (),
         kinds: Mapping[str, str] | None = None,
+        body: str | None = None,
     ) -> bool:
         """Know a view by its text, of which Spark makes one when it is asked for it.
 
@@ -137,6 +141,7 @@ class WorkersSession:
             is_made: Whether Spark has it already.
             given: Expressions of the YAML within it. Where types meet in one, it is Spark's.
             kinds: The columns that they see, with their types in Spark.
+            body: The SELECT of the model's own within it, to which the same applies.
 
         Returns:
             False: it is of no load that is known.
@@ -147,6 +152,8 @@ class WorkersSession:
         if given and self._tried(run, sql, partial(_check_given, given, kinds or {})) is None:
             return False
         run.know(_plain(name), sql, is_made=is_made)
+        if body:
+            run.bodies[_plain(name)] = body
         return True
 
     def view_files(self, name: str, files: Files | None) -> None:
@@ -205,13 +212,21 @@ class WorkersSession:
 
         return self._tried(run, sql, ask)
 
-    def keep(self, name: str, sql: str) -> bool:
-        """Make a view of the rows of a query as they are now, in both engines; False: it is not."""
+    def keep(self, name: str, sql: str, body: str | None = None) -> bool:
+        """Make a view of the rows of a query as they are now, in both engines; False: it is not.
+
+        Args:
+            name: The view, quoted as in SQL.
+            sql: The query.
+            body: The SELECT of the model's own within it.
+        """
         run = self._run_of(name)
         if run is None:
             return False
 
         def work() -> Answer:
+            if body:
+                self._check_body(run, body)
             text, views = self._composed(run, sql)
             found = self._done(run, partial(keep, views, text, str(run.folder)), views)
             if not Path(str(found.path)).exists():
@@ -417,6 +432,8 @@ class WorkersSession:
         if isinstance(known, str):
             within: dict[str, str | Files] = dict(views)
             try:
+                if name in run.bodies:
+                    self._check_body(run, run.bodies[name])
                 text = self._crossed(run, known, within)
             except Declined as error:
                 self._note(f"{name} is worked out by Spark SQL, as {error}")
@@ -428,6 +445,25 @@ class WorkersSession:
         if known is None:
             known = self._worked_out(run, name)
         views[name] = known
+
+    def _check_body(self, run: _Run, body: str) -> None:
+        """Decline a SELECT of a model's own in which values of two types meet."""
+        from tidemark.sessions.contract import check_query, crossed
+
+        # before a view is worked out for it
+        crossed(body)
+
+        def kinds_of(schema: str | None, name: str) -> dict[str, str]:
+            if schema is not None:
+                of: str | Files | None = files_of(self._spark(), (schema, name))
+            else:
+                of = run.views.get(_plain(name))
+                of = self._worked_out(run, _plain(name)) if of is None else of
+            if not isinstance(of, Files):
+                raise Declined(f"the types of {name} are not known")
+            return {column.name: column.type for column in of.columns}
+
+        check_query(body, kinds_of)
 
     def _worked_out(self, run: _Run, name: str) -> Files:
         """Have Spark work a view out, once, into files."""

@@ -192,18 +192,21 @@ class TablesAdapter(SessionAdapter):
                 self.views.view_table(name, table)
             return is_made
 
-    def make_view(self, name: str, sql: str, is_kept: bool = False) -> None:
+    def make_view(
+        self, name: str, sql: str, is_kept: bool = False, body: str | None = None
+    ) -> None:
         """Make a temporary view.
 
         Args:
             name: The view, quoted as in SQL; one of that name is replaced.
             sql: Its query.
             is_kept: Whether its rows are kept from its first reading on.
+            body: The SELECT of the model's own within it.
         """
         with self.connections.exception_handler(sql):
-            if is_kept and self.views.keep(name, sql):
+            if is_kept and self.views.keep(name, sql, body):
                 return
-            if not is_kept and self.views.make_view(name, sql):
+            if not is_kept and self.views.make_view(name, sql, body=body):
                 return
             self.views.make_ready(sql)
             (cache_view if is_kept else make_view)(self._session, name, sql)
