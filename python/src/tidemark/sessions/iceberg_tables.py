@@ -230,13 +230,14 @@ def _wanted(of: Any, schema: StructType) -> Wanted:
     ]
     if len(parted) != of.spec().fields().size() or len(parted) > 1:
         raise Declined("a table of several partition columns, or of parts of values")
+    columns = columns_of(schema)
     fields = {
         str(one.name()): (str(one.name()), iceberg.numbers(one.type(), int(one.fieldId())))
         for one in of.schema().columns()
     }
     return Wanted(
         target=Target(f"{folder}/data", fields),
-        columns=columns_of(schema),
+        columns=columns,
         required=tuple(one.name for one in schema.fields if not one.nullable),
         partition=tuple(parted),
         bounded=tuple(name for name in BOUNDED if name in fields),

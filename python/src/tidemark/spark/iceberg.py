@@ -177,11 +177,12 @@ def is_conflict(jvm: Any, error: Exception) -> bool:
 
 
 def numbers(kind: Any, field_id: int) -> int | str:
-    """Return the number of a column, and of what is in it, as DuckDB writes them into a file."""
+    """Return the number of a column, and of what is in it, as DuckDB writes them into a file.
+
+    It is of a plain type, a list or a struct.
+    """
     if kind.isPrimitiveType():
         return field_id
-    if not (kind.isListType() or kind.isStructType()):
-        raise TidemarkError(f"a column of type {kind}")
     within = [
         f"{identifier(str(one.name()))}: {numbers(one.type(), int(one.fieldId()))}"
         for one in kind.fields()
