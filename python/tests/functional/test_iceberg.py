@@ -10,11 +10,17 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tidemark.engine.room import Room
+from tidemark.errors import TidemarkError
+from tidemark.sessions.duck import Answer, stage
+from tidemark.sessions.tables import OpenTable, open_table
+from tidemark.spark import iceberg
 from tidemark.state.project import Entity as KnownEntity
 from tidemark.state.project import KnownProject
 from tidemark.state.tables import Tables
@@ -212,6 +218,76 @@ def test_commit__fails_after_another_one(project: Any, forward: bool) -> None:
     session.udf.register("waiting", lambda number: number, "int")
     session.sql(slow)
     assert (3, last + 1) in raced.rows("id, _commit_id", "__log")
+
+
+def _staged(project: Any, table: str, rows: str) -> tuple[OpenTable, Answer]:
+    """A table that is begun to be written to, and rows for it in files that no commit names."""
+    opened = open_table(project.session, (project.schema, table))
+    found = stage(
+        (), rows, "counted", "select 0 as n", "from counted", opened.wanted, Room(1, None)
+    )
+    assert found.declined is None
+    return opened, found
+
+
+@only_iceberg
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_files__fail_after_another_commit(
+    project: Any, monkeypatch: pytest.MonkeyPatch, is_seen: bool
+) -> None:
+    """Files of the workers go with the snapshot that they were written for, also where the other one comes in the last moment."""
+    raced = Entity(project, "raced", {"id": "int"})
+    raced.load("2026-01-01", "id\n1\n")
+    raced.load("2026-01-02", "id\n1\n2\n")
+    assert all(
+        "/workers-" in row.file_path
+        for row in project.sql(f"select * from spark_catalog.{project.schema}.raced__log.files")
+    )
+    last = int(raced.commits("commit_id")[-1][0])
+    fence = (
+        f"insert into raced__log (_superseded_by) values (-{last})",
+        "delete from raced__log where _superseded_by < 0",
+    )
+    others = [
+        (
+            f"insert into raced__log (id, _commit_id, _business_date) values (7, {last + 2}, date'2026-01-02')",
+        ),
+        (f"update raced__log set _superseded_by = {last + 3} where id = 7",),
+        fence,
+    ]
+    rows = f"select 9 as id, 'k' as _key_hash, 'I' as _operation, date '2026-01-03' as _business_date, {last + 1} as _commit_id"
+    for other in others:
+        opened, found = _staged(project, "raced__log", rows)
+        staged = opened.staged(found)
+        file = Path(staged.files.paths[0])
+        assert file.exists()
+        for statement in other:
+            project.sql(statement)
+        with monkeypatch.context() as patch:
+            if not is_seen:
+                patch.setattr(iceberg, "table_version", lambda *_, now=opened.version: now)
+            with pytest.raises(TidemarkError, match="another run has written"):
+                staged.commit()
+        assert not file.exists()
+        assert project.sql("select 1 from raced__log where id = 9") == []
+        current, found = _staged(
+            project,
+            "raced",
+            "select 9 as id, 'k' as _key_hash, 'r' as _row_hash, 'I' as _operation",
+        )
+        project.sql(
+            "delete from raced where id = 1"
+            if other == fence
+            else "insert into raced (id, _key_hash) values (5, 'm')"
+        )
+        with pytest.raises(TidemarkError):
+            current.replace(replace(found, replaced=None))
+        assert project.sql("select 1 from raced where id = 9") == []
+    # and alone they are there
+    opened, found = _staged(project, "raced__log", rows)
+    staged = opened.staged(found)
+    assert staged.commit() == iceberg.table_version(project.session, project.schema, "raced__log")
+    assert project.sql("select id, _commit_id from raced__log where id = 9") == [(9, last + 1)]
 
 
 APPEND_EVENTS = """

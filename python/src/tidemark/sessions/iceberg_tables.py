@@ -138,7 +138,7 @@ class IcebergTable(OpenTable):
             return iceberg.overwrite(self.jvm, self.of, self.version, self._added(found), gone)
         except Exception as error:
             # what failed otherwise may have done so once the commit was there, which names them
-            if not iceberg.is_conflict(self.jvm, error):
+            if not iceberg.is_conflict(error):
                 raise
             self._discard(found)
             raise moved(self.name) from error

@@ -17,6 +17,9 @@ from tidemark.spark.known_rows import TableState
 from tidemark.spark.messages import java_throwable
 
 _PACKAGE = "org.apache.iceberg"
+_CONFLICTS = tuple(
+    f"{_PACKAGE}.exceptions.{name}" for name in ("ValidationException", "CommitFailedException")
+)
 
 
 def is_iceberg(session: SparkSession) -> bool:
@@ -166,14 +169,10 @@ def overwrite(jvm: Any, table: Any, version: int, files: Iterable[Any], gone: It
     return version_of(table)
 
 
-def is_conflict(jvm: Any, error: Exception) -> bool:
+def is_conflict(error: Exception) -> bool:
     """Tell whether another commit came between."""
     thrown = java_throwable(error)
-    kinds = ("ValidationException", "CommitFailedException")
-    of_name = java_class(jvm, "java.lang.Class").forName
-    return thrown is not None and any(
-        of_name(f"{_PACKAGE}.exceptions.{kind}").isInstance(thrown) for kind in kinds
-    )
+    return thrown is not None and str(thrown.getClass().getName()) in _CONFLICTS
 
 
 def numbers(kind: Any, field_id: int) -> int | str:
