@@ -26,7 +26,7 @@ from tidemark.sessions.declined import Declined
 
 _TOLD_ERRORS = ("BinderException", "CatalogException", "ParserException")
 """Errors whose texts have names and none of the values."""
-_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_WHOLE = re.compile(r"\b(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)\b")
 FILE = "_tidemark_file"
 """What the path of a row's file is called, where that is asked for."""
 
@@ -416,7 +416,7 @@ def _typed_sql(db: Any, sql: str, columns: Columns) -> str:
         source = lower.get(name.lower())
         value = "null" if source is None else identifier(source)
         has = kind if source is None else found[source]
-        if has != kind and not (has in _WHOLE and kind in _WHOLE):
+        if _WHOLE.sub("whole", has) != _WHOLE.sub("whole", kind):
             # of a column of NULLs alone DuckDB knows no type
             what = f"error({literal(end_told('a value of another type'))})"
             value = f"case when {value} is not null then {what} end"
