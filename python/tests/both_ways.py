@@ -185,7 +185,7 @@ def _rows_of_files(project: Any, name: str, kept: list[str]) -> list[str]:
 
     from tidemark.engine.quoted import identifier
     from tidemark.sessions.duck import _files_sql
-    from tidemark.sessions.tables import files_of
+    from tidemark.sessions.formats import files_of
 
     files = files_of(project.session, (project.schema, name))
     with duckdb.connect() as db:

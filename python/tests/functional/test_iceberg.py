@@ -19,7 +19,8 @@ import pytest
 from tidemark.engine.room import Room
 from tidemark.errors import TidemarkError
 from tidemark.sessions.duck import Answer, stage
-from tidemark.sessions.tables import OpenTable, open_table
+from tidemark.sessions.formats import open_table
+from tidemark.sessions.tables import OpenTable
 from tidemark.spark import iceberg
 from tidemark.state.project import Entity as KnownEntity
 from tidemark.state.project import KnownProject

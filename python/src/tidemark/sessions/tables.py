@@ -1,7 +1,6 @@
 """A table as the session reads it and writes to it, whatever its format.
 
-    files_of() » Files             its rows as they are
-    open_table() » OpenTable       begun: append() | staged() » commit() | replace()
+    OpenTable     begun: append() | staged() » commit() | replace()
 
 What is written is seen by nobody before a commit names it, and no commit goes through once another
 one has come since the table was opened.
@@ -22,7 +21,6 @@ from tidemark.engine.types import known_type
 from tidemark.sessions.declined import Declined
 from tidemark.sessions.duck import Answer, Columns, Files, Wanted
 from tidemark.spark.delta.worker import why_unseen
-from tidemark.spark.iceberg import is_iceberg
 
 BOUNDED = ("_key_hash", "_commit_id", "_superseded_by", "_offset")
 """Columns of our tables whose bounds let files be left out."""
@@ -107,37 +105,6 @@ class OpenTable(ABC):
         if why := why_unseen((self.wanted.target, file) for _, file in found.files):
             raise Declined(why)
         return [Path(self.wanted.target.folder, file.path) for _, file in found.files]
-
-
-def open_table(spark: SparkSession, table: Table, version: int | None = None) -> OpenTable:
-    """Begin to write to a table, which is to be of a version, if one is given.
-
-    Raises:
-        Declined: It is none that the session writes to.
-        TidemarkError: It has another version.
-    """
-    if is_iceberg(spark):
-        from tidemark.sessions.iceberg_tables import IcebergTable
-
-        return IcebergTable.begin(spark, table, version)
-    from tidemark.sessions.delta_tables import DeltaTable
-
-    return DeltaTable.begin(spark, table, version)
-
-
-def files_of(spark: SparkSession, table: Table) -> Files:
-    """Return the rows of a table as it is now.
-
-    Raises:
-        Declined: It is none that the session reads.
-    """
-    if is_iceberg(spark):
-        from tidemark.sessions import iceberg_tables
-
-        return iceberg_tables.files_of(spark, table)
-    from tidemark.sessions import delta_tables
-
-    return delta_tables.files_of(spark, table)
 
 
 def columns_of(schema: StructType) -> Columns:

@@ -43,7 +43,8 @@ from tidemark.sessions.duck import (
     revise,
     stage,
 )
-from tidemark.sessions.tables import StagedFiles, Table, columns_of, files_of, open_table
+from tidemark.sessions.formats import files_of, open_table
+from tidemark.sessions.tables import StagedFiles, Table, columns_of
 from tidemark.spark.cached import make_view, view_rows
 from tidemark.spark.delta.task import folder_of_task, run_task
 from tidemark.spark.delta.worker import UNSEEN
