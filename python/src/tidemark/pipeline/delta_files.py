@@ -132,9 +132,11 @@ def version_to_append(warehouse: Warehouse, opened: Opened, load: Load) -> int |
     if not opened["state"]["first"]:
         version: int | None = load["log_version"]
         return version
-    if warehouse.adapter.table_version(log) != 0:
+    made: int | None = warehouse.adapter.table_version(log)
+    # a table of Iceberg may be one that the library knows nothing of: a statement writes to it
+    if made or (made is None and opened["cfg"]["file_format"] == "delta"):
         raise DataError(
             f"{opened['cfg']['entity']}: another run has written to {log} since this one began, so "
             "this one wrote nothing. Run it again"
         )
-    return 0
+    return made

@@ -12,7 +12,7 @@ from tidemark.engine.quoted import identifier
 from tidemark.errors import TidemarkError
 from tidemark.spark.defaults import CATALOG
 from tidemark.spark.delta.append import RowColumn, used_columns, write_rows
-from tidemark.spark.files import java_class, table_identifier
+from tidemark.spark.files import java_class
 from tidemark.spark.known_rows import TableState
 from tidemark.spark.messages import java_throwable
 
@@ -28,10 +28,10 @@ def is_iceberg(session: SparkSession) -> bool:
 
 
 def load(session: SparkSession, schema: str, name: str) -> Any:
-    """Return a table as Iceberg's library has it, as it is now; None: there is no such table."""
+    """Return a table as Iceberg's library has it now; None: there is none of Iceberg's."""
     jvm: Any = session._jvm
-    catalog = session._jsparkSession.sessionState().catalog()
-    if not catalog.tableExists(table_identifier(jvm, schema, name)):
+    # asked of Iceberg's catalogue, which need not be the metastore
+    if not session.catalog.tableExists(f"`{schema}`.`{name}`"):
         return None
     tables = java_class(jvm, f"{_PACKAGE}.spark.Spark3Util")
     # which catalogue there is, Spark asks the settings of the thread's session
