@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import DbtDatabaseError
 
 from tidemark.engine.room import Room
 from tidemark.errors import TidemarkError
@@ -289,6 +291,54 @@ def test_files__fail_after_another_commit(
     staged = opened.staged(found)
     assert staged.commit() == iceberg.table_version(project.session, project.schema, "raced__log")
     assert project.sql("select id, _commit_id from raced__log where id = 9") == [(9, last + 1)]
+
+
+DEATHS = {
+    "before_log": ("__log", False),
+    "after_log": ("__log", True),
+    "before_current": ("", False),
+    "after_current": ("", True),
+}
+
+
+@only_iceberg
+def test_files__died_before_and_after_each_commit(
+    project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever commit of a load a run died before or after, the next run comes to what one comes to that lives."""
+    days = {
+        "2026-01-02": "id,name\n1,a\n2,b\n",
+        "2026-01-03": "id,name\n1,x\n3,c\n",
+        "2026-01-01": "id,name\n1,z\n9,late\n",
+    }
+    columns = {"id": "int", "name": "string"}
+    lived, *died = (Entity(project, name, columns) for name in ("lived", *DEATHS))
+    points = {f"{name}{table}": (name, is_done) for name, (table, is_done) in DEATHS.items()}
+    overwrite = iceberg.overwrite
+
+    def dies(jvm: Any, of: Any, *arguments: Any) -> int:
+        name, is_done = points.get(str(of.name()).rpartition(".")[2], ("", None))
+        if is_done is False:
+            raise DbtDatabaseError(f"{name} died here")
+        version = overwrite(jvm, of, *arguments)
+        if is_done:
+            raise DbtDatabaseError(f"{name} died here")
+        return version
+
+    for day, text in days.items():
+        for entity in (lived, *died):
+            entity.extract(day, text)
+        lived.run(day)
+        names = [entity.name for entity in died]
+        with monkeypatch.context() as patch:
+            patch.setattr(iceberg, "overwrite", dies)
+            result = project.dbt("run", "--select", *names, vars={"business_date": day}, expect_pass=False)  # fmt: skip
+        assert all(f"{name} died here" in result.error for name in names)
+        project.dbt("run", "--select", *names, vars={"business_date": day})
+        for entity, suffix in product(died, ("", "__history")):
+            shown = "id, name, _operation, _eff_start_date"
+            assert entity.rows(shown, suffix) == lived.rows(shown, suffix), (day, entity.name)
+    assert died[0].check().success
 
 
 APPEND_EVENTS = """
