@@ -18,9 +18,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from tidemark.home import Home, project_above
-from tidemark.spark.defaults import CATALOG
 from tidemark.spark.delta.create import catalog_table
 from tidemark.spark.files import hadoop_path, java_class, table_identifier
+from tidemark.spark.iceberg import is_iceberg
 from tidemark.spark.moved_iceberg import settle_table
 
 Moved = tuple[str, str]
@@ -85,7 +85,7 @@ def fill_metastore(session: SparkSession, home: Home) -> list[str]:
     Returns:
         What was registered, as schema.table.
     """
-    if "iceberg" in (session.conf.get(CATALOG, "") or ""):
+    if is_iceberg(session):
         found = [
             _register_iceberg(session, schema, name, folder)
             for (schema, name), folder in _newest(home.warehouse).items()

@@ -18,6 +18,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from tidemark.sessions.workers import WorkersSession
+from tidemark.spark import delta, iceberg
+from tidemark.spark.iceberg import is_iceberg
 from tidemark.spark.session import get_session
 
 logger = AdapterLogger("Tidemark")
@@ -40,6 +42,11 @@ class SessionAdapter(SparkAdapter):
             raise DbtRuntimeError("this needs Spark in dbt's own process: method: session")
         credentials: Any = self.config.credentials
         return get_session(credentials.server_side_parameters)
+
+    @property
+    def _of_format(self) -> Any:
+        """What knows versions of tables of the session's format, and appends a few rows to them."""
+        return iceberg if is_iceberg(self._session) else delta
 
     @cached_property
     def views(self) -> WorkersSession:

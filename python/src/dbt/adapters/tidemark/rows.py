@@ -8,7 +8,6 @@ from typing import Any
 
 from dbt.adapters.tidemark.base import SessionAdapter
 from tidemark.sessions.tables import StagedFiles
-from tidemark.spark import delta, iceberg
 from tidemark.spark.delta import (
     replace_rows,
     stage_rows,
@@ -22,11 +21,6 @@ _known = KnownRows()
 
 class RowsAdapter(SessionAdapter):
     """Rows that are asked for, appended, staged and committed."""
-
-    @property
-    def _of_format(self) -> Any:
-        """What appends a few rows to tables of the session's format, and knows their versions."""
-        return iceberg if is_iceberg(self._session) else delta
 
     def replace_rows(self, relation: Any, rows_sql: str, name: str) -> int | None:
         """Replace all rows of a small Delta table in one commit.

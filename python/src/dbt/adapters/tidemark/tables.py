@@ -13,7 +13,6 @@ from dbt_common.exceptions import DbtDatabaseError
 from pyspark.errors import AnalysisException
 
 from dbt.adapters.tidemark.base import SessionAdapter
-from tidemark.spark import iceberg
 from tidemark.spark.cached import cache_view, make_view
 from tidemark.spark.catalog import (
     analysis_error,
@@ -27,12 +26,10 @@ from tidemark.spark.delta import (
     file_count,
     listed_bytes,
     table_property,
-    table_version,
     trim_log,
     view_small_table,
 )
 from tidemark.spark.files import clear_debris, clear_slices, shares_metastore
-from tidemark.spark.iceberg import is_iceberg
 from tidemark.spark.messages import made_at_once
 
 _one_at_a_time = threading.Lock()
@@ -116,8 +113,10 @@ class TablesAdapter(SessionAdapter):
             Of Delta the version; of Iceberg the snapshot, 0 where there is none yet.
         """
         with self.connections.exception_handler(f"table_version({relation})"):
-            of_format = iceberg.table_version if is_iceberg(self._session) else table_version
-            return of_format(self._session, relation.schema, relation.identifier)
+            version: int | None = self._of_format.table_version(
+                self._session, relation.schema, relation.identifier
+            )
+            return version
 
     def trim_log(self, relation: Any) -> None:
         """Take what the log of a Delta table says of former versions away, which then are gone.
