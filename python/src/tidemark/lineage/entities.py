@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import get_args
 
 from tidemark.lineage.links import ALL, TRANSFORMATION, Column, Link
 from tidemark.lineage.project import Columns, Node
+from tidemark.shapes.opened import RelationName
 
 # relations beside an entity, `<entity>__<side>`
-SIDES = (
-    "log",
-    "history",
-    "rejects",
-    "sensitive",
-    "supplied",
-    "staging",
-    "landed",
-    "entities",
-    "manifest",
-)
+SIDES = tuple(name for name in get_args(RelationName) if name not in ("current", "log_table"))
 CURRENT: Columns = {
     "_key_hash": "string",
     "_row_hash": "string",
