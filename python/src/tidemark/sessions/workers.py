@@ -226,9 +226,7 @@ class WorkersSession:
             return False
 
         def work() -> Answer:
-            if body:
-                self._check_body(run, body)
-            text, views = self._composed(run, sql)
+            text, views = self._composed(run, sql, body)
             found = self._done(run, partial(keep, views, text, str(run.folder)), views)
             if not Path(str(found.path)).exists():
                 raise Declined(UNSEEN)
@@ -404,14 +402,21 @@ class WorkersSession:
             run.proven.update(of.unproven if isinstance(of, Files) else ())
         return found
 
-    def _composed(self, run: _Run, sql: str) -> tuple[str, Views]:
+    def _composed(self, run: _Run, sql: str, body: str | None = None) -> tuple[str, Views]:
         """Return a query in DuckDB's SQL, and the views that it sees."""
         views: dict[str, str | Files] = {}
-        text = self._crossed(run, sql, views)
+        text = self._crossed(run, sql, views, body)
         known = {name: _peppered(of) if isinstance(of, str) else of for name, of in views.items()}
         return _peppered(text), tuple(known.items())
 
-    def _crossed(self, run: _Run, sql: str, views: dict[str, str | Files]) -> str:
+    def _crossed(
+        self, run: _Run, sql: str, views: dict[str, str | Files], body: str | None = None
+    ) -> str:
+        """Return a query in DuckDB's SQL; what it sees is added to views.
+
+        A SELECT of the model's own within it is looked at first, over what it sees itself.
+        """
+
         def known_as(schema: str | None, name: str) -> str:
             if schema is None:
                 self._add_view(run, _plain(name), views)
@@ -421,9 +426,19 @@ class WorkersSession:
                 views[whole] = run.to_prove(files_of(self._spark(), (schema, name)))
             return whole
 
-        # the library that reads SQL takes a quarter of a second to import
-        from tidemark.sessions.contract import crossed
+        def kinds_of(schema: str | None, name: str) -> dict[str, str]:
+            of = views[known_as(schema, name)]
+            if not isinstance(of, Files):
+                raise Declined(f"the types of {name} are not known")
+            return {column.name: column.type for column in of.columns}
 
+        # the library that reads SQL takes a quarter of a second to import
+        from tidemark.sessions.contract import check_query, crossed
+
+        if body:
+            # before a view is worked out for it
+            crossed(body)
+            check_query(body, kinds_of)
         return crossed(sql, known_as)
 
     def _add_view(self, run: _Run, name: str, views: dict[str, str | Files]) -> None:
@@ -433,9 +448,7 @@ class WorkersSession:
         if isinstance(known, str):
             within: dict[str, str | Files] = dict(views)
             try:
-                if name in run.bodies:
-                    self._check_body(run, run.bodies[name])
-                text = self._crossed(run, known, within)
+                text = self._crossed(run, known, within, run.bodies.get(name))
             except Declined as error:
                 self._note(f"{name} is worked out by Spark SQL, as {error}")
                 known = None
@@ -446,25 +459,6 @@ class WorkersSession:
         if known is None:
             known = self._worked_out(run, name)
         views[name] = known
-
-    def _check_body(self, run: _Run, body: str) -> None:
-        """Decline a SELECT of a model's own in which values of two types meet."""
-        from tidemark.sessions.contract import check_query, crossed
-
-        # before a view is worked out for it
-        crossed(body)
-
-        def kinds_of(schema: str | None, name: str) -> dict[str, str]:
-            if schema is not None:
-                of: str | Files | None = files_of(self._spark(), (schema, name))
-            else:
-                of = run.views.get(_plain(name))
-                of = self._worked_out(run, _plain(name)) if of is None else of
-            if not isinstance(of, Files):
-                raise Declined(f"the types of {name} are not known")
-            return {column.name: column.type for column in of.columns}
-
-        check_query(body, kinds_of)
 
     def _worked_out(self, run: _Run, name: str) -> Files:
         """Have Spark work a view out, once, into files."""
