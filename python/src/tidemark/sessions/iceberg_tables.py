@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -19,6 +18,7 @@ from tidemark.sessions.declined import Declined
 from tidemark.sessions.duck import Answer, Files, Stored, Wanted
 from tidemark.sessions.tables import BOUNDED, OpenTable, Table, columns_of, duck_type
 from tidemark.spark import iceberg
+from tidemark.spark.cached import view_rows
 from tidemark.spark.delta.small import replaced_by_another
 from tidemark.spark.delta.staged import written_by_another
 from tidemark.spark.files import java_class
@@ -35,7 +35,6 @@ class IcebergRows:
     figures: dict[str, int]
     rows: int
     files: Files
-    paths: tuple[Path, ...]
     _opened: IcebergTable
     _found: Answer
     _gone: list[Any] = field(default_factory=list)
@@ -53,15 +52,12 @@ class IcebergRows:
 
     def create_view(self, name: str) -> None:
         """Make a temporary view of the rows."""
-        spark = self._opened.spark
-        schema = self._opened.schema
-        rows = spark.read.schema(schema).parquet(*[f"file://{path}" for path in self.paths])
-        rows.createOrReplaceTempView(name.strip("`").replace("``", "`"))
+        spark, paths = self._opened.spark, [f"file://{path}" for path in self.files.paths]
+        view_rows(spark, name, spark.read.schema(self._opened.schema).parquet(*paths))
 
     def discard(self) -> None:
         """Remove the files."""
-        for path in self.paths:
-            path.unlink(missing_ok=True)
+        self._opened.discard(self._found)
 
 
 @dataclass(frozen=True)
@@ -100,15 +96,13 @@ class IcebergTable(OpenTable):
 
     def staged(self, found: Answer) -> IcebergRows:
         """Return files that a commit is to name."""
-        paths = self.written(found)
         fields = self.wanted.target.fields
         columns = tuple(Stored(name, fields[name][0], kind) for name, kind in self.wanted.columns)
         rows = IcebergRows(
             table=self.name,
             figures=dict(found.figures),
             rows=sum(file.rows for _, file in found.files),
-            files=Files(tuple(map(str, paths)), columns),
-            paths=tuple(paths),
+            files=Files(tuple(map(str, self.written(found))), columns),
             _opened=self,
             _found=found,
             _gone=self._removed(found.replaced) if found.replaced else [],
@@ -123,7 +117,7 @@ class IcebergTable(OpenTable):
         try:
             gone = self._removed(found.replaced)
         except Declined:
-            self._discard(found)
+            self.discard(found)
             raise
         return self.overwrite(found, gone, replaced_by_another)
 
@@ -132,7 +126,7 @@ class IcebergTable(OpenTable):
     ) -> int:
         """Commit files that come and go, unless another commit came first, as `moved` says."""
         if iceberg.table_version(self.spark, *self.table) != self.version:
-            self._discard(found)
+            self.discard(found)
             raise moved(self.name)
         try:
             return iceberg.overwrite(self.jvm, self.of, self.version, self._added(found), gone)
@@ -140,10 +134,11 @@ class IcebergTable(OpenTable):
             # what failed otherwise may have done so once the commit was there, which names them
             if not iceberg.is_conflict(error):
                 raise
-            self._discard(found)
+            self.discard(found)
             raise moved(self.name) from error
 
-    def _discard(self, found: Answer) -> None:
+    def discard(self, found: Answer) -> None:
+        """Remove files that were written."""
         discard(self.wanted.target, [file for _, file in found.files])
 
     def _added(self, found: Answer) -> list[Any]:
@@ -217,11 +212,10 @@ def _wanted(of: Any, schema: StructType) -> Wanted:
     folder = local_path(str(of.location()))
     if folder is None or not is_read_as_it_stands(folder):
         raise Declined("a table that is not on a local file system")
-    if of.properties().get("write.data.path") or of.properties().get(
-        "write.object-storage.enabled"
-    ):
+    properties = of.properties()
+    if any(properties.get(f"write.{one}") for one in ("data.path", "object-storage.enabled")):
         raise Declined("a table that keeps its files elsewhere")
-    if str(of.properties().get("write.format.default") or "parquet").lower() != "parquet":
+    if str(properties.get("write.format.default") or "parquet").lower() != "parquet":
         raise Declined("a table whose files are no Parquet")
     parted = [
         str(of.schema().findColumnName(one.sourceId()))
