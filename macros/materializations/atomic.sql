@@ -9,6 +9,7 @@
     {%- set run = tidemark.run_config() -%}
     {%- if run['plan'] -%}{{ return(tidemark.leave_unplanned(model['name'], 'atomic')) }}{%- endif -%}
 
+    {%- do tidemark.check_unit_tests(model) -%}
     {{ run_hooks(pre_hooks) }}
 
     {%- set opened = tidemark.open_load(cfg, run) -%}

@@ -15,6 +15,7 @@
         {{ return({'relations': []}) }}
     {%- endif -%}
 
+    {%- do tidemark.check_unit_tests(model) -%}
     {{ run_hooks(pre_hooks) }}
 
     {%- set opened = tidemark.open_load(cfg, run, this.incorporate(type='table')) -%}

@@ -24,6 +24,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Set up": {
         "init": ("tidemark.scaffold.cli", "init"),
         "check": ("tidemark.check.cli", "check"),
+        "test": ("tidemark.unit_tests.cli", "test"),
         "schema": ("tidemark.scaffold.cli", "schema"),
         "demo": ("tidemark.demo.cli", "demo"),
         "datagen": ("tidemark.datagen.cli", "datagen"),

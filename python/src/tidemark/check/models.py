@@ -13,6 +13,7 @@ from tidemark.errors import ConfigError
 from tidemark.model.derived import feed_settings, scd2_settings
 from tidemark.model.enriched import atomic_settings, shred_settings
 from tidemark.model.entity import entity_settings
+from tidemark.model.unit_tests import unit_tests_of
 
 _READERS: Mapping[str, Callable[..., Mapping[str, Any]]] = {
     "cdc": entity_settings,
@@ -71,6 +72,7 @@ def checked_models(
             continue
         more = {"scd2": (nodes,), "shred": (has_session,)}.get(kind, ())
         config, problems = _judged(_READERS[kind], node, lake_format, *more)
+        problems += _judged(unit_tests_of, node)[1]
         remarks = _remarks(kind, config, node) if config else ()
         found.append(Checked(node["name"], kind, _path(node), problems, remarks))
     return sorted(found, key=lambda one: (one.path, one.name))
@@ -89,9 +91,7 @@ def _no_such(kind: str, known: Iterable[str]) -> str:
     return f"materialized: {kind} is none that the project has; {hint}"
 
 
-def _judged(
-    reader: Callable[..., Mapping[str, Any]], *given: Any
-) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
+def _judged(reader: Callable[..., Any], *given: Any) -> tuple[Any, tuple[str, ...]]:
     """Return what a model is configured with, and what is wrong with that."""
     try:
         return reader(*given), ()

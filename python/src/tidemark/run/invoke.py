@@ -82,6 +82,32 @@ class Invoker:
             raise ConfigError(refusal)
         return invoker
 
+    def over(self, manifest: Any, options: RunOptions) -> Invoker:
+        """Return one that runs another manifest, made of this one's, without parsing again.
+
+        Args:
+            manifest: dbt's.
+            options: What is asked of it.
+        """
+        invoker = Invoker(options, self._talk)
+        invoker._muted = not options.verbose
+        invoker._take(Parsed(manifest, True, self._config))
+        return invoker
+
+    def compiled(self, inline: str) -> str:
+        """Return what dbt makes of a text with Jinja.
+
+        Raises:
+            ConfigError: It has an error.
+        """
+        command = ["compile", "--inline", inline, *common_options(self._options, None)]
+        raw = self._invoke(command, manifest=fresh_copy(self._manifest))
+        results = list(getattr(raw.result, "results", None) or [])
+        if not raw.success or not results:
+            said = str(raw.exception or (results and results[0].message) or "dbt compiled nothing")
+            raise ConfigError(without_stacks(said))
+        return str(results[0].node.compiled_code)
+
     @property
     def options(self) -> RunOptions:
         """What was asked for; another choice of models needs no new parsing."""

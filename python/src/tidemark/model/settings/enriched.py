@@ -14,6 +14,7 @@ from tidemark.model.settings.rules import (
     Names,
     Retention,
 )
+from tidemark.model.settings.unit_tests import UNIT_TESTS, UnitTest
 
 
 class AtomicSettings(BaseModel):
@@ -83,6 +84,7 @@ class AtomicSettings(BaseModel):
             " auto: the same, and why is in the log. Left out: the var tidemark__engine, or auto."
         ),
     )
+    unit_tests: list[UnitTest] = Field(default=[], description=UNIT_TESTS)
 
 
 class ShredSettings(BaseModel):

@@ -15,6 +15,7 @@ from tidemark.model.settings.rules import (
     OptionValue,
     Retention,
 )
+from tidemark.model.settings.unit_tests import UNIT_TESTS, UnitTest
 
 
 class LogSettings(BaseModel):
@@ -125,6 +126,7 @@ class LogSettings(BaseModel):
             " Left out: the var tidemark__engine, or auto."
         ),
     )
+    unit_tests: list[UnitTest] = Field(default=[], description=UNIT_TESTS)
 
 
 class ColumnsIncluded(BaseModel):

@@ -1,0 +1,160 @@
+"""The unit tests of a model, read from its settings and judged."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from tidemark.errors import ConfigError
+from tidemark.model.problems import raise_problems
+from tidemark.model.settings.unit_tests import Given, Step, TableRows, UnitTest
+from tidemark.model.suggestions import did_you_mean
+
+TABLES = ("current", "history", "log", "intervals", "feed", "rejects")
+"""What a test may expect rows of."""
+OF_LOG = ("history", "log", "intervals", "feed")
+"""Those that only a model with a log has."""
+_INPUT = re.compile(
+    r"(?P<kind>ref|source)\(\s*(?P<names>['\"][^'\"]+['\"](?:\s*,\s*['\"][^'\"]+['\"])?)\s*\)"
+)
+
+
+def unit_tests_of(node: Mapping[str, Any]) -> list[UnitTest]:
+    """Return a model's unit tests.
+
+    Args:
+        node: The model, as dbt's graph has it.
+
+    Raises:
+        ConfigError: With every problem that was found.
+    """
+    config = node["config"]
+    settings = (config.get("meta") or {}).get("tidemark") or {}
+    given = settings.get("unit_tests") or []
+    if not isinstance(given, list):
+        raise_problems(node["alias"], [f"unit_tests must be a list of tests, found: {given}"])
+    tests, errors = [], []
+    for number, one in enumerate(given):
+        name = one.get("name") if isinstance(one, Mapping) else None
+        place = f"unit_tests.{name or number}"
+        try:
+            test = UnitTest.model_validate(one)
+        except ValidationError as error:
+            errors += [f"{place}: {problem}" for problem in _problems(error)]
+            continue
+        tests.append(test)
+        errors += [f"{place}: {problem}" for problem in _rules(test, settings, config)]
+    twice = [name for name, times in Counter(test.name for test in tests).items() if times > 1]
+    errors += [f"unit_tests: two tests have the name {name}" for name in twice]
+    raise_problems(node["alias"], errors)
+    return tests
+
+
+def input_of(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return what an input names.
+
+    Example:
+        >>> input_of("source('shop', 'orders')")
+        ('source', ('shop', 'orders'))
+
+    Raises:
+        ConfigError: It is no ref() and no source().
+    """
+    found = _INPUT.fullmatch(text.strip())
+    names = tuple(re.findall(r"['\"]([^'\"]+)['\"]", found["names"])) if found else ()
+    if found is None or (found["kind"] == "source" and len(names) != 2):
+        raise ConfigError(f"{text} is no ref('model') and no source('source', 'table')")
+    return found["kind"], names
+
+
+def _rules(test: UnitTest, settings: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with a test that has the right form."""
+    has_dates = config.get("materialized") == "cdc" and settings.get("extract") != "events"
+    if has_dates and test.steps[0].business_date is None:
+        yield "the first step needs a business_date"
+    if "unit_tests" in test.settings:
+        yield "settings.unit_tests: a test has no tests"
+    for number, step in enumerate(test.steps, start=1):
+        for problem in _step_rules(step, settings, config):
+            yield f"step {number}: {problem}"
+
+
+def _step_rules(
+    step: Step, settings: Mapping[str, Any], config: Mapping[str, Any]
+) -> Iterator[str]:
+    if step.given is not None:
+        yield from _one_of(step.given, "given")
+        if step.given.inputs is None and settings.get("location") is None:
+            yield "the model has no location: give the tables that it reads, given: {inputs: […]}"
+        for one in step.given.inputs or []:
+            yield from _one_of(one, f"given.inputs, {one.input}")
+            try:
+                input_of(one.input)
+            except ConfigError as error:
+                yield f"given.inputs: {error}"
+    if "business_date" in step.vars:
+        yield "vars: business_date stands beside vars, not among them"
+    if step.expect is None:
+        return
+    for name in TABLES:
+        table = getattr(step.expect, name)
+        if table is not None:
+            yield from _one_of(table, f"expect.{name}")
+            if name in OF_LOG and config.get("materialized") != "cdc":
+                yield f"expect.{name}: only materialized: cdc has a log"
+    if step.expect.error is not None and step.expect.counts is not None:
+        yield "expect.counts: a load that stops with an error counts nothing"
+
+
+def _one_of(table: TableRows, place: str) -> Iterator[str]:
+    names = ["rows", "csv", "file", *(("lines", "files", "inputs") if _is_given(table) else ())]
+    found = [name for name in names if getattr(table, name) is not None]
+    if len(found) != 1:
+        what = f"found {' and '.join(found)}" if found else "found nothing"
+        yield f"{place} has one of {', '.join(names)}; {what}"
+
+
+def _is_given(table: TableRows) -> bool:
+    return isinstance(table, Given)
+
+
+def _problems(error: ValidationError) -> Iterator[str]:
+    for item in error.errors():
+        place, known = _place(item["loc"])
+        if item["type"] == "extra_forbidden":
+            yield f"{place} is not read{did_you_mean(str(item['loc'][-1]), known)}"
+        elif item["type"] == "missing":
+            yield f"{place} is missing"
+        else:
+            yield f"{place}: {item['msg']}, found: {item['input']!r}"
+
+
+def _place(location: Sequence[str | int]) -> tuple[str, list[str]]:
+    """Return where a problem is, as a path of names, and what may stand there."""
+    parts: list[str] = []
+    model: Any = UnitTest
+    for part in location[:-1]:
+        if isinstance(part, int):
+            parts.append(str(part + 1))
+            continue
+        parts.append(part)
+        model = _model_of(model, part)
+    last = location[-1] if location else ""
+    parts.append(str(last + 1) if isinstance(last, int) else str(last))
+    return ".".join(parts), sorted(getattr(model, "model_fields", {}))
+
+
+def _model_of(model: Any, name: str) -> Any:
+    """Return the class of what a field holds, one or a list of them."""
+    field = getattr(model, "model_fields", {}).get(name)
+    pending = [field.annotation] if field is not None else []
+    while pending:
+        kind = pending.pop()
+        if hasattr(kind, "model_fields"):
+            return kind
+        pending += getattr(kind, "__args__", ())
+    return None

@@ -1,0 +1,72 @@
+"""Rows that a test gives or expects, wherever they stand: in the YAML, as CSV text, in a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from tidemark.errors import ConfigError
+from tidemark.model.settings.unit_tests import Row, TableRows
+
+
+def rows_of(table: TableRows, root: Path) -> list[Row]:
+    """Return the rows of a table.
+
+    Args:
+        table: As the YAML has it.
+        root: The project's folder.
+
+    Raises:
+        ConfigError: A file is not there, or has no rows.
+    """
+    if table.rows is not None:
+        return table.rows
+    if table.csv is not None:
+        return _rows_of_csv(table.csv, "csv")
+    path = root / str(table.file)
+    text = text_of(path)
+    if path.suffix == ".csv":
+        return _rows_of_csv(text, str(table.file))
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"{table.file} is no JSON: {error}") from error
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        raise ConfigError(f"{table.file} has no list of rows")
+    return found
+
+
+def text_of(path: Path) -> str:
+    """Return what a file has.
+
+    Raises:
+        ConfigError: It cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8") from error
+
+
+def _rows_of_csv(text: str, place: str) -> list[Row]:
+    """Return the rows of CSV text; an empty cell is NULL, blanks around one do not count."""
+    reader = csv.reader(io.StringIO(text.strip("\n")), skipinitialspace=True)
+    lines = [[cell.strip() for cell in line] for line in reader if line]
+    if not lines:
+        raise ConfigError(f"{place} has no header")
+    names, *rows = lines
+    for row in rows:
+        if len(row) != len(names):
+            raise ConfigError(
+                f"{place}: a row has {len(row)} cells, the header {len(names)}: {','.join(row)}"
+            )
+    return [_row(names, row) for row in rows]
+
+
+def _row(names: list[str], cells: list[str]) -> dict[str, Any]:
+    return {name: cell or None for name, cell in zip(names, cells, strict=True)}
