@@ -24,6 +24,11 @@
     {{ return(run) }}
 {%- endmacro -%}
 
+{#- Whether the command runs unit tests before it loads what they are about, as it does with dbt's own. -#}
+{%- macro runs_unit_tests() -%}
+    {{ return(flags.WHICH == 'build' and not flags.EMPTY and var('tidemark__unit_tests', true) | string | lower == 'true') }}
+{%- endmacro -%}
+
 {#- The table format of a project whose rows can change, delta or iceberg: a session has one of the two. -#}
 {%- macro lake_format() -%}
     {{ return('iceberg' if var('tidemark__commits_format', 'delta') == 'iceberg' else 'delta') }}

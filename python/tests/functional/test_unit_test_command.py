@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from tests.foreign_project import ForeignProject
+from tests.pages import blocks_run_by
 
 from .enriched_events import event_id, event_line
 
@@ -161,7 +162,11 @@ def shop(tmp_path: Path) -> ForeignProject:
         "models/joined.sql",
         "select l.id, l.note, c.city from {{ source('raw', 'lines') }} as l left join {{ ref('cities') }} as c on l.id = c.id",
     )
+    page, command = blocks_run_by("test_unit_test_command.py::test_all_pass")
+    assert command.text.strip() == "tidemark test --select customers"
+    project.write("models/customers.sql", "{{ tidemark.extract() }}")
     models = [
+        *yaml.safe_load(page.text)["models"],
         model("orders", ORDERS, "id int, city string, price decimal(10,2)", extract="full", location="orders/{business_date}.csv.gz"),
         model("events", EVENTS, "id int, n int", extract="events", format="debezium", table="inventory.events", location="landing/*.jsonl", on_reject="quarantine"),
         model("joined", JOINED, "", extract="full"),
@@ -205,9 +210,10 @@ def test_all_pass(shop: ForeignProject, engine: list[str]) -> None:
     killed.mkdir(parents=True)
     done = call(shop, "tidemark.cli", "test", *engine, "--junit", "target/junit.xml")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "6 unit tests: all passed" in done.stdout and "hook" not in done.stdout + done.stderr
+    assert "7 unit tests: all passed" in done.stdout and "hook" not in done.stdout + done.stderr
     suite = ElementTree.parse(shop.root / "target" / "junit.xml").getroot()[0]
     assert {(one.get("classname"), one.get("name")) for one in suite} == {
+        ("customers", "a_late_date_goes_between"),
         ("orders", "a_late_date_goes_between"), ("orders", "what_is_deleted_stays"), ("orders", "stops"),
         ("events", "deletes"), ("joined", "joins"), ("lines", "a_copy_is_left_out"),
     }  # fmt: skip
@@ -271,7 +277,7 @@ def test_record(shop: ForeignProject) -> None:
         done.stdout + done.stderr
     )
     read = yaml.safe_load((shop.root / "models" / "models.yml").read_text())
-    late, kept, stops = read["models"][0]["config"]["meta"]["tidemark"]["unit_tests"]
+    late, kept, stops = read["models"][1]["config"]["meta"]["tidemark"]["unit_tests"]
     assert late["steps"][1]["expect"]["current"] == [{"id": 1, "city": "Oslo", "price": 1.5}]
     assert kept["steps"][1]["expect"]["current"][0] == {
         "id": 1,

@@ -102,6 +102,8 @@ class Invoker:
         """
         command = ["compile", "--inline", inline, *common_options(self._options, None)]
         raw = self._invoke(command, manifest=fresh_copy(self._manifest))
+        # what the options name, such as another profile, is known by now
+        self._config = _config_in_use()
         results = list(getattr(raw.result, "results", None) or [])
         if not raw.success or not results:
             said = str(raw.exception or (results and results[0].message) or "dbt compiled nothing")
@@ -163,12 +165,9 @@ class Invoker:
         return False
 
     def _keep(self, manifest: Any, mark: str | None) -> bool:
-        from dbt.adapters.factory import FACTORY
-
         from tidemark.run.varies import parsing_varies
 
-        adapters: list[Any] = list(FACTORY.adapters.values())
-        config = adapters[0].config if adapters else None
+        config = _config_in_use()
         reusable = not parsing_varies(manifest, self._options.project_dir)
         parsed = Parsed(manifest, reusable, config)
         keep(mark, parsed)
@@ -459,6 +458,14 @@ class Invoker:
         elif message and (name in _MESSAGES or (level == "warn" and message not in self._said)):
             self._said.add(message)
             self._talk.print(message, highlight=False, markup=False, soft_wrap=True)
+
+
+def _config_in_use() -> Any:
+    """Return dbt's configuration of its last call."""
+    from dbt.adapters.factory import FACTORY
+
+    adapters: list[Any] = list(FACTORY.adapters.values())
+    return adapters[0].config if adapters else None
 
 
 @contextmanager

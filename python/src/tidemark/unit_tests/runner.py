@@ -124,6 +124,7 @@ class Runner:
             exclude=[],
             vars={**invoker.options.vars, "tidemark__schema": "unit_tests"},
         )
+        self._session: Any = None
         self._tables = tables_of(home.warehouse, "unit_tests", self._format)
 
     def run(self, cases: Sequence[Case]) -> Iterator[Result]:
@@ -133,9 +134,9 @@ class Runner:
             Each test when it has ended.
         """
         self._tell("starting Spark")
-        nothing = manifest_of(self._user.manifest, [], None)
-        self._user.over(nothing, self._options).compiled("select 1")
-        self._session()
+        own = self._user.over(manifest_of(self._user.manifest, [], None), self._options)
+        own.compiled("select 1")
+        self._session = own.session()
         results = {case.number: Result(case) for case in cases}
         waiting = list(cases)
         step = 0
@@ -194,7 +195,7 @@ class Runner:
         given = case.test.steps[step].given
         if given is None or given.inputs is None:
             return
-        session = self._session()
+        session = self._session
         session.sql(f"create schema if not exists {case.alone}")
         known = {**self._user.manifest.nodes, **self._user.manifest.sources}
         nodes = inputs_of(self._user.manifest, known, case)
@@ -298,7 +299,7 @@ class Runner:
 
     def _found(self, case: Case, what: str, queries: dict[tuple[str, str], str]) -> Found:
         if what in ASKED:
-            return rows_of_query(self._session(), queries[case.alone, what])
+            return rows_of_query(self._session, queries[case.alone, what])
         return rows_found(self._tables, case, what)
 
     def _queries(
@@ -324,17 +325,8 @@ class Runner:
             queries[name, what] = sql.strip()
         return queries
 
-    def _session(self) -> Any:
-        """Return the session of the tests: the last call of dbt knows their profile."""
-        from dbt.adapters.factory import FACTORY
-
-        from tidemark.spark.session import get_session
-
-        adapter: Any = next(iter(FACTORY.adapters.values()))
-        return get_session(adapter.config.credentials.server_side_parameters)
-
     def _zone(self) -> ZoneInfo:
-        zone = str(self._session().conf.get("spark.sql.session.timeZone"))
+        zone = str(self._session.conf.get("spark.sql.session.timeZone"))
         with suppress(Exception):
             return ZoneInfo(zone)
         return ZoneInfo("UTC")

@@ -76,7 +76,10 @@ class Given(TableRows):
     )
 
 
-_Table = Annotated[TableRows, BeforeValidator(_as_rows)]
+_Table = Annotated[
+    TableRows, BeforeValidator(_as_rows, json_schema_input_type=TableRows | list[Row])
+]
+_Given = Annotated[Given, BeforeValidator(_as_rows, json_schema_input_type=Given | list[Row])]
 
 
 class Expected(BaseModel):
@@ -115,7 +118,7 @@ class Step(BaseModel):
     business_date: dt.date | None = Field(
         default=None, description="The business date. Left out: that of the step before."
     )
-    given: Annotated[Given, BeforeValidator(_as_rows)] | None = Field(
+    given: _Given | None = Field(
         default=None, description="What there is to load; a list is rows. Left out: nothing new."
     )
     vars: dict[str, Any] = Field(default={}, description="Vars of this load, as allow_deletes.")
