@@ -205,13 +205,22 @@ def test_links__of_others_may_not_leave_the_folder(
     (landing / "c.jsonl").symlink_to(outside / "secret")
     found = [{"path": f"file:{landing}/c.jsonl"}]
     check_links(str(landing), found)  # our own
+    monkeypatch.chdir(landing)
+    for location in ("a_{business_date}.csv", "*.csv", "a.csv", "./a.csv"):
+        check_links(location, found)  # a folder that no name tells ends, too
     own, others = os.stat, os.lstat
     monkeypatch.setattr(
         os,
         "lstat",
         lambda path, **named: _of(others(path, **named), str(path).startswith(str(landing))),
     )
-    for location in (str(landing), f"{landing}/*.jsonl", f"{landing}/c.jsonl"):
+    for location in (
+        str(landing),
+        f"{landing}/*.jsonl",
+        f"{landing}/c.jsonl",
+        "c.jsonl",
+        "*.jsonl",
+    ):
         with pytest.raises(
             TidemarkError, match=r"c\.jsonl is a symbolic link of another user"
         ) as error:

@@ -32,7 +32,7 @@ def check_links(location: str, files: Sequence[Mapping[str, Any]]) -> None:
     folders = {os.path.dirname(path) for path in paths if path is not None}
     if not folders:
         return
-    above = _folder_of(local_path(location) or location)
+    above = os.path.abspath(_folder_of(local_path(location) or location))
     root = Path(above).resolve()
     for path in sorted({path for path in paths if path is not None} | _between(above, folders)):
         if _is_strange(path) and not Path(path).resolve().is_relative_to(root):
