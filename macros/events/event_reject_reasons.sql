@@ -57,6 +57,9 @@
     {%- if not cfg['sequence_by'] -%}
         {%- do reasons.append({'condition': '_sequence_num is null', 'text': "'null_sequence: _sequence_num'"}) -%}
     {%- endif -%}
+    {%- for reason in tidemark.rule_reasons(cfg) -%}
+        {%- do reasons.append({'condition': "_kind = 'row' and _operation <> 'DELETE' and " ~ reason['condition'], 'text': reason['text']}) -%}
+    {%- endfor -%}
     {%- if not plan['keyed'] and not plan['typed'] -%}
         {%- do reasons.append({
             'condition': "_kind = 'row' and _operation in ('UPDATE', 'DELETE') and " ~ ('not _has_before' if plan.get('decoded') else '_before is null'),

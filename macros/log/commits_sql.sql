@@ -41,6 +41,7 @@ config_fingerprint string md5 of config
 config string What later runs are held to, as JSON
 invocation_id string dbt invocation
 details string What an operation did, as JSON
+rules string How many rows failed each rule of the YAML, by its name, as JSON
 state_at timestamp When this state was recorded
     {%- endset -%}
     {{ return(tidemark.described_columns(columns)) }}

@@ -10,6 +10,7 @@ from tidemark.model import columns as of_columns
 from tidemark.model import places
 from tidemark.model.expressions import expression_problems
 from tidemark.model.given import Config, Given, as_names, is_chosen, is_text, one_of
+from tidemark.model.row_rules import row_rules
 from tidemark.model.suggestions import did_you_mean
 from tidemark.model.types import type_problems
 
@@ -59,6 +60,7 @@ def logged_settings(given: Given) -> dict[str, Any]:
     given.allow(cfg, "feed_images")
     given.errors += _column_problems(cfg, of_columns.reserved_columns(given.lake_format))
     given.errors += of_columns.column_meta_problems(given.node, "compare_as")
+    cfg["rules"] = row_rules(given.node, cfg, settings.get("rules"), given.errors)
     return cfg
 
 
@@ -124,8 +126,10 @@ def column_setting_problems(cfg: Config) -> Iterator[str]:
     for column in cfg["columns"]:
         for name, value in column["settings"].items():
             place, column_name = f"column `{column['name']}`: meta.tidemark.{name}", column["name"]
+            if name == "rules":
+                continue
             if name != "compare_as":
-                yield f"{place} is not a setting{did_you_mean(name, ['compare_as'])}"
+                yield f"{place} is not a setting{did_you_mean(name, ['compare_as', 'rules'])}"
             elif cfg["extract"] == "events":
                 yield f"{place} is for extracts"
             elif not is_text(value):

@@ -33,6 +33,7 @@ from tidemark.rules.guard import (
     guarded_rejects,
     rejects_too_many,
 )
+from tidemark.rules.row_rules import broken_rules
 from tidemark.shapes.load import Derived, Figures, Load, Source, Staged
 from tidemark.shapes.opened import Opened, Run, State
 from tidemark.shapes.plan import Plan
@@ -219,6 +220,7 @@ def _why_it_stops(
     cfg: Settings, staged: Staged, guard: Values | None, reject_guard: Values | None
 ) -> str | None:
     figures, reasons = staged["figures"], []
+    reasons += broken_rules(cfg, staged.get("broken", {}), figures["rows_read"])
     if figures.get("rows_rejected") and cfg["on_reject"] == "fail":
         units = staged["rejects"]["units"][1]
         of = f"{figures['rows_rejected']} of {figures['rows_read']} {units}"

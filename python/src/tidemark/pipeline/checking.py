@@ -11,6 +11,7 @@ from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.slices import forget_run_views
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.guard import deletes_too_much, guarded_deletes, rejects_too_many
+from tidemark.rules.row_rules import broken_rules
 from tidemark.shapes.load import Figures, Load, Rejects, Staged
 from tidemark.shapes.opened import Opened, Run
 from tidemark.shapes.settings import Loaded, Settings
@@ -41,8 +42,25 @@ def check_load(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
             warehouse.of_family(cfg, "undo", opened, begun)
             record_commit(warehouse, opened["commits"], begun, "rolled_back", {})
         raise DataError(why)
+    broken = why_rules_stop(cfg, staged)
+    if broken is not None:
+        _stop_load(warehouse, cfg, staged, broken)
     _check_deletes(warehouse, opened, staged)
     _check_planned(warehouse, opened, staged)
+
+
+def why_rules_stop(cfg: Settings, staged: Staged) -> str | None:
+    """Return what a load stops with whose rows fail rules, but for the entity; None: it goes on."""
+    figures = staged["figures"]
+    read = figures.get("rows_read", 0) - figures.get("rows_ignored", 0)
+    broken = broken_rules(cfg, staged.get("broken", {}), read)
+    if not broken:
+        return None
+    told = "".join(f"\n  - {sentence}" for sentence in broken)
+    return (
+        f"rows fail rules of the YAML; nothing was written{told}\nMend the rows, or say with "
+        "on_fail: warn or quarantine, or with at_most, that such rows may come"
+    )
 
 
 def _stop_load(warehouse: Warehouse, cfg: Settings, staged: Staged, why: str) -> NoReturn:

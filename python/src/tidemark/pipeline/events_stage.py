@@ -13,6 +13,7 @@ from tidemark.pipeline.events_moves import linked_keys
 from tidemark.pipeline.events_plan import ANEW, is_trial, plan_event_load, plan_stretch
 from tidemark.pipeline.events_statement import opened_after_statement
 from tidemark.pipeline.expressions import event_expressions, meaning_problem
+from tidemark.pipeline.row_rules import broken_by_events
 from tidemark.pipeline.slices import kept_rows, make_view, opened_to_come
 from tidemark.pipeline.tables import (
     alters_tables,
@@ -95,6 +96,7 @@ def stage_events(
     read = figures["rows_read"] + ignored
     return {
         "plan": plan,
+        "broken": broken_by_events(warehouse, cfg, load["staged"]),
         "load": load,
         "figures": {**figures, "rows_ignored": ignored, "rows_read": read},
         "source": {**source, "batch": {**batch, "batch_id": load["batch_id"]}},

@@ -21,6 +21,8 @@ def check_expressions(warehouse: Warehouse, cfg: Settings) -> None:
     if not warehouse.macro("can", "parse_expressions"):
         return
     given = event_expressions(cfg)
+    if cfg.get("extract") != "events":
+        given += rule_expressions(cfg)
     for column in cfg.get("columns", []):
         compared_as = column.get("settings", {}).get("compare_as")
         if compared_as:
@@ -42,7 +44,12 @@ def event_expressions(cfg: Settings) -> list[tuple[str, str]]:
     for name in ("apply_as_deletes", "apply_as_truncates"):
         if cfg.get(name):
             given.append((name, cfg[name]))
-    return given
+    return given + rule_expressions(cfg) if cfg.get("extract") == "events" else given
+
+
+def rule_expressions(cfg: Settings) -> list[tuple[str, str]]:
+    """Return the rules that rows are held to, with the text of each condition."""
+    return [(rule["setting"], rule["check"]) for rule in cfg.get("rules", [])]
 
 
 def meaning_problem(

@@ -17,6 +17,7 @@ from tidemark.pipeline.expressions import meaning_problem
 from tidemark.pipeline.extracts_source import source_of_spark
 from tidemark.pipeline.extracts_workers import count_changes, of_this_load, stage_by_workers
 from tidemark.pipeline.given import declared_types, pepper_of
+from tidemark.pipeline.row_rules import hold_to_rules, typed_view
 from tidemark.pipeline.slices import (
     is_in_files,
     kept_rows,
@@ -60,9 +61,9 @@ def stage_extract(warehouse: Warehouse, opened: Opened, source: Source, part: An
     if source.get("files"):
         source = source_of_spark(warehouse, opened, source["body"])
     plan = _plan_extract(warehouse, opened, source)
-    staged = warehouse.macro("run_view", opened["cfg"]["target"], "staged")
+    view = typed_view(warehouse, opened["cfg"])
     rows = warehouse.macro("staged_rows_sql", opened["cfg"], plan, source["body"])
-    make_view(warehouse, staged, rows, body=source["body"])
+    make_view(warehouse, view, rows, body=source["body"])
     return _stage_compared(warehouse, opened, source, plan)
 
 
@@ -86,12 +87,14 @@ def _stage_compared(warehouse: Warehouse, opened: Opened, source: Source, plan: 
         "mends_rejects": planned["this_commit_id"] is not None,
         "existing": None if is_first else _existing_view(warehouse, opened, plan, planned),
     }
+    broken = hold_to_rules(warehouse, cfg, plan)
     staged = _stage_changes(warehouse, opened, plan, load)
     staged = staged or _classify(warehouse, opened, plan, load)
     if staged["figures"]["rows_rejected"] and cfg["on_reject"] == "fail":
         staged["rejects"]["failed"] = macro("failed_values_sql", cfg, plan, source["body"])
     is_lasting = not plan["sensitive"] or is_in_files(warehouse, staged["load"].get("classified"))
-    return {**staged, "alters": alters, "again": alters and not is_lasting}
+    again = alters and not is_lasting
+    return {**staged, "alters": alters, "again": again, "broken": broken}
 
 
 def _plan_extract(warehouse: Warehouse, opened: Opened, source: Source) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidemark.engine.load import VALUE
+from tidemark.pipeline.row_rules import typed_view
 from tidemark.pipeline.tables import alters_tables, has_rows
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.pipeline.workers import leave_to_spark, of_engine
@@ -39,7 +40,7 @@ def stage_by_workers(
     except Declined as error:
         leave_to_spark(warehouse, opened, str(error))
         return False
-    view = macro("run_view", cfg["target"], "staged")
+    view = typed_view(warehouse, cfg)
     why = of_engine("covers.why_not", cfg) or _why_not_at_once(warehouse, opened, plan, load)
     if why is None:
         staged, rows = _stage_at_once(warehouse, opened, source, plan, load)

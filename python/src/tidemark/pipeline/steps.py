@@ -13,6 +13,7 @@ record   the commit is complete in tidemark_commits
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ from tidemark.pipeline.checking import check_load, tell_other_tables, tell_rejec
 from tidemark.pipeline.commits import new_commit
 from tidemark.pipeline.committing import commit_load, is_logged, is_still_ours, record_load
 from tidemark.pipeline.replacing import check_is_alone, check_replaced_log
+from tidemark.pipeline.row_rules import tell_broken
 from tidemark.pipeline.slices import clear_slices, forget_run_views
 from tidemark.pipeline.tables import opened_evolved, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -122,6 +124,10 @@ def _commit_part(
     cfg, plan = opened["cfg"], staged["plan"]
     commit = new_commit(warehouse, opened, staged["load"], plan["recorded"])
     derived: Derived = warehouse.of_family(cfg, "derive", opened, staged, commit)
+    broken = staged.get("broken", {})
+    if broken:
+        numbers = {**derived.get("numbers", {}), "rules": json.dumps(broken)}
+        derived = {**derived, "numbers": numbers}
     figures, commits = derived["figures"], derived["outcome"] == "commit"
     committed = commit_load(warehouse, opened, plan, derived, commit)
     if commits:
@@ -137,6 +143,7 @@ def _commit_part(
     rejects = opened["relations"]["rejects"]
     condition = f"_commit_id = {of_commit}"
     tell_rejects(warehouse, cfg, figures, staged["rejects"], rejects, condition)
+    tell_broken(warehouse, cfg, broken, figures.get("rows_read", 0))
     said = []
     if commits and cfg["family"] != "enriched":
         said = _tell_erased_back(warehouse, opened, commit)

@@ -165,6 +165,7 @@ class Staged(TypedDict):
     figures: ReadOnly[Figures]
     load: NotRequired[ReadOnly[Load]]
     rejects: NotRequired[ReadOnly[Rejects]]
+    broken: NotRequired[ReadOnly[Mapping[str, int]]]  # rows that fail each rule, by its name
     uncommitted: NotRequired[ReadOnly[Any]]  # files that no commit names yet
     kept: NotRequired[ReadOnly[Any]]  # rows for the files of tables that are still to be made
     alters: NotRequired[ReadOnly[bool]]  # tables that are there

@@ -32,6 +32,16 @@ class Declared(TypedDict):
     settings: ReadOnly[Mapping[str, Any]]  # what its own meta.tidemark says
 
 
+class RowRule(TypedDict):
+    """A condition that each row is to meet."""
+
+    name: ReadOnly[str]
+    check: ReadOnly[str]  # SQL of the columns
+    on_fail: ReadOnly[Literal["warn", "quarantine", "fail"]]
+    at_most: ReadOnly[float | None]  # of what a load reads; None: all
+    setting: ReadOnly[str]  # what messages call it
+
+
 class Named(TypedDict):
     """Whose commits they are."""
 
@@ -73,6 +83,7 @@ class _WithLog(TypedDict, total=False):
 
     keys: ReadOnly[list[str]]  # unique_key
     columns: ReadOnly[list[Declared]]
+    rules: ReadOnly[list[RowRule]]
     ignore: ReadOnly[list[str]]
     sensitive: ReadOnly[list[str]]
     extract: ReadOnly[Literal["full", "delta", "events"]]  # of a run, that of its date

@@ -40,6 +40,7 @@ select
     config,
     invocation_id,
     details,
+    rules,
     greatest(current_timestamp(), state_at + interval 1 microsecond) as state_at
 from (
     select *

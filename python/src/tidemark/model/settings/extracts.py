@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tidemark.model.settings.row_rules import RULES, RowRule
 from tidemark.model.settings.rules import (
     FORBID_WHERE_NO_LOCATION,
     NO_PEPPER_FOR_STORED_HASHES,
@@ -126,6 +127,7 @@ class LogSettings(BaseModel):
             " Left out: the var tidemark__engine, or auto."
         ),
     )
+    rules: list[RowRule] = Field(default=[], description=RULES)
     unit_tests: list[UnitTest] = Field(default=[], description=UNIT_TESTS)
 
 

@@ -1,0 +1,148 @@
+"""The rules that the rows of an entity are held to, read from its YAML and judged."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from tidemark.model.expressions import expression_problems
+from tidemark.model.given import Config
+from tidemark.model.settings.row_rules import RowRule
+from tidemark.model.suggestions import did_you_mean
+
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+
+
+def row_rules(node: Config, cfg: Config, given: Any, errors: list[str]) -> list[dict[str, Any]]:
+    """Return the rules of an entity: those of the model, then those of its columns.
+
+    Args:
+        node: The model, as dbt's graph has it.
+        cfg: What was read of its settings.
+        given: The setting `rules` of the model.
+        errors: Where problems go.
+    """
+    rules = [*_read(given, "rules", None, errors)]
+    for column in cfg["columns"]:
+        place = f"column `{column['name']}`: meta.tidemark.rules"
+        rules += _read(column["settings"].get("rules"), place, column["name"], errors)
+    rules += _constraints(node, cfg)
+    twice = [name for name, times in Counter(rule["name"] for rule in rules).items() if times > 1]
+    errors += [f"rules: two rules have the name {name}" for name in twice]
+    for rule in rules:
+        errors += expression_problems(rule["setting"], rule["check"])
+        if rule["on_fail"] == "quarantine" and cfg["on_reject"] != "quarantine":
+            errors.append(
+                f"{rule['setting']}: on_fail: quarantine needs on_reject: quarantine, which makes "
+                "the table that such rows go to"
+            )
+    return rules
+
+
+def _read(
+    given: Any, place: str, column: str | None, errors: list[str]
+) -> Iterator[dict[str, Any]]:
+    if given is None:
+        return
+    if not isinstance(given, list):
+        errors.append(f"{place} must be a list of rules, found: {given}")
+        return
+    for number, one in enumerate(given, start=1):
+        name = one.get("name") if isinstance(one, Mapping) else None
+        setting = f"{place}.{name or number}"
+        try:
+            rule = RowRule.model_validate(one)
+        except ValidationError as error:
+            errors += [f"{setting}: {problem}" for problem in _problems(error)]
+            continue
+        check = _check_of(rule, column)
+        if check is None:
+            what = "check" if column is None else "one of check and accepted_values"
+            errors.append(f"{setting} needs {what}")
+            continue
+        at_most = _part(rule.at_most)
+        if rule.at_most is not None and at_most is None:
+            errors.append(
+                f"{setting}: at_most is a part of the rows, such as '1 %' or 0.01, found: "
+                f"{rule.at_most}"
+            )
+        yield {
+            "name": rule.name,
+            "check": check,
+            "on_fail": rule.on_fail,
+            "at_most": 0.0 if at_most is None and rule.on_fail == "fail" else at_most,
+            "setting": setting,
+        }
+
+
+def _check_of(rule: RowRule, column: str | None) -> str | None:
+    if (rule.check is None) == (rule.accepted_values is None):
+        return None
+    if rule.check is not None:
+        return rule.check
+    if column is None:
+        return None
+    values = ", ".join(_literal(value) for value in rule.accepted_values or [])
+    return f"`{column.replace('`', '``')}` in ({values})" if values else None
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, dt.date):
+        return f"date'{value.isoformat()}'"
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"
+
+
+def _part(at_most: str | float | None) -> float | None:
+    """Return a part of the rows; None of what is none.
+
+    Example:
+        >>> _part("1 %"), _part(0.5), _part("many")
+        (0.01, 0.5, None)
+    """
+    if isinstance(at_most, str):
+        found = _PERCENT.fullmatch(at_most.strip())
+        at_most = round(float(found[1]) / 100, 9) if found else None
+    return at_most if at_most is not None and 0 <= at_most <= 1 else None
+
+
+def _constraints(node: Config, cfg: Config) -> Iterator[dict[str, Any]]:
+    """Yield the constraints of dbt that are conditions of a row."""
+    on_fail = "quarantine" if cfg["on_reject"] == "quarantine" else "fail"
+    whole = [("constraints", one) for one in node.get("constraints") or []]
+    for column in node["columns"].values():
+        place = f"column `{column['name']}`: constraints"
+        whole += [(place, one) for one in column.get("constraints") or []]
+    number = 0
+    for place, one in whole:
+        if str(one.get("type")) not in ("check", "ConstraintType.check"):
+            continue
+        number += 1
+        name = one.get("name") or f"check_{number}"
+        yield {
+            "name": re.sub(r"\W", "_", str(name)),
+            "check": str(one.get("expression") or ""),
+            "on_fail": on_fail,
+            "at_most": 0.0 if on_fail == "fail" else None,
+            "setting": f"{place}.{name}",
+        }
+
+
+def _problems(error: ValidationError) -> Iterator[str]:
+    for item in error.errors():
+        place = ".".join(str(part) for part in item["loc"] if part not in ("str", "float"))
+        if item["type"] == "extra_forbidden":
+            yield f"{place} is not read{did_you_mean(place, list(RowRule.model_fields))}"
+        elif item["type"] == "missing":
+            yield f"{place} is missing"
+        else:
+            yield f"{place}: {item['msg']}, found: {item['input']!r}"

@@ -1,0 +1,50 @@
+"""Rules that the rows of an entity are held to."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from tidemark.model.settings.rules import Name
+
+RULES = (
+    "Rules that each row is held to when it is staged, before anything is written. A column has "
+    "its own under its meta.tidemark.rules; dbt's constraints of type check are rules, too."
+)
+OnFail = Literal["warn", "quarantine", "fail"]
+
+
+class RowRule(BaseModel):
+    """A condition that each row is to meet, and what becomes of one that does not."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, StringConstraints(pattern=r"^\w+$")] = Field(
+        description="Its name: letters, digits and underscores. Rejects and commits have it."
+    )
+    check: Name | None = Field(
+        default=None,
+        description=(
+            "An SQL condition of the columns, such as amount >= 0. As with CHECK in SQL a row "
+            "fails where it is false: NULL is no failure."
+        ),
+    )
+    accepted_values: list[Any] | None = Field(
+        default=None,
+        description="In place of check, for a rule of a column: the values that it may have.",
+    )
+    on_fail: OnFail = Field(
+        default="fail",
+        description=(
+            "fail: the load stops before anything is written. quarantine: the row is a reject, "
+            "with on_reject: quarantine. warn: the row goes on, and the run says how many do."
+        ),
+    )
+    at_most: str | float | None = Field(
+        default=None,
+        description=(
+            "How many of the rows that are read may fail, such as '1 %' or 0.01; with more the "
+            "load stops. Left out: none with fail, all with quarantine and warn."
+        ),
+    )

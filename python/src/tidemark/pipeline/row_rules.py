@@ -1,0 +1,91 @@
+"""The rules that rows are held to, once they are staged and before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tidemark.model.problems import raise_problems
+from tidemark.pipeline.expressions import meaning_problem, rule_expressions
+from tidemark.pipeline.slices import make_view
+from tidemark.pipeline.warehouse import Warehouse
+from tidemark.rules.names import names_of
+from tidemark.rules.row_rules import failing_rows
+from tidemark.shapes.plan import Plan
+from tidemark.shapes.settings import Settings
+
+_OF_EVENTS = (
+    "_source_operation <> 'DELETE' and (_reject_reason is null or _reject_reason like 'rule: %')"
+)
+
+
+def typed_view(warehouse: Warehouse, cfg: Settings) -> str:
+    """Return the view of an extract's typed rows, from which those that rules reject are told."""
+    view: str = warehouse.macro("run_view", cfg["target"], "typed" if cfg["rules"] else "staged")
+    return view
+
+
+def hold_to_rules(warehouse: Warehouse, cfg: Settings, plan: Plan) -> dict[str, int]:
+    """Make the view `staged` of an extract whose model has rules, and count what fails them.
+
+    Args:
+        warehouse: Where the view of typed_view() is.
+        cfg: The settings.
+        plan: What becomes of each column.
+
+    Returns:
+        How many rows fail each rule, by its name.
+
+    Raises:
+        ConfigError: A rule is no condition of the columns.
+    """
+    if not cfg["rules"]:
+        return {}
+    macro, typed = warehouse.macro, typed_view(warehouse, cfg)
+    view = macro("run_view", cfg["target"], "staged")
+    sql = macro("ruled_rows_sql", cfg, plan, typed)
+    kinds = {column["name"]: column["type"] for column in plan["columns"]}
+    if macro("can", "parse_expressions"):
+        errors = []
+        lacks = "the extract does not have"
+        for setting, check in rule_expressions(cfg):
+            asked = f"select not ({check}) from {typed}"
+            names = names_of(plan["columns"])
+            errors.append(meaning_problem(warehouse, setting, check, asked, lacks, names))
+        raise_problems(cfg["entity"], [error for error in errors if error])
+        given = [check for _, check in rule_expressions(cfg)]
+        if warehouse.adapter.try_view(view, sql, given, kinds):
+            return _counts(warehouse, cfg, macro("rule_counts_sql", cfg, typed))
+    make_view(warehouse, view, sql)
+    return _counts(warehouse, cfg, macro("rule_counts_sql", cfg, typed))
+
+
+def broken_by_events(warehouse: Warehouse, cfg: Settings, staged: str) -> dict[str, int]:
+    """Return how many change events fail each rule, by its name.
+
+    Args:
+        warehouse: Where they are.
+        cfg: The settings.
+        staged: The events, staged.
+    """
+    if not cfg["rules"]:
+        return {}
+    return _counts(warehouse, cfg, warehouse.macro("rule_counts_sql", cfg, staged, _OF_EVENTS))
+
+
+def tell_broken(warehouse: Warehouse, cfg: Settings, counts: Mapping[str, int], read: int) -> None:
+    """Warn of rules that rows fail which go on; of others the rejects tell."""
+    told = [
+        failing_rows(rule, counts, read)
+        for rule in cfg.get("rules", [])
+        if rule["on_fail"] != "quarantine" and counts.get(rule["name"])
+    ]
+    if told:
+        warehouse.warn(cfg["entity"], "; ".join(told))
+
+
+def _counts(warehouse: Warehouse, cfg: Settings, sql: str) -> dict[str, int]:
+    row = warehouse.rows(sql)[0]
+    return {
+        rule["name"]: int(row[f"rule_{number}"] or 0)
+        for number, rule in enumerate(cfg["rules"], start=1)
+    }

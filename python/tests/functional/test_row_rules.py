@@ -1,0 +1,178 @@
+"""Rules that rows are held to: warned of, put aside, or reasons to stop; extracts and change events, by both engines."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import Project
+from tests.pages import blocks_run_by
+
+from .entities import Entity
+from .event_entities import EventEntity, delete, insert, update
+
+pytestmark = pytest.mark.iceberg
+COLUMNS = {"id": "int", "amount": "decimal(10,2)", "state": "string"}
+RULES = [
+    {"name": "positive", "check": "amount >= 0.0", "on_fail": "quarantine"},
+    {"name": "known", "check": "state in ('new', 'paid')", "on_fail": "warn"},
+    {"name": "small", "check": "amount < 100.0", "on_fail": "fail", "at_most": "50 %"},
+]
+ENGINES = ["workers", "spark"]
+
+
+def broken(entity: Entity) -> list[Any]:
+    """What each commit says of the rules, the first one first."""
+    found = entity.project.sql(
+        f"select rules from tidemark_commits where entity = '{entity.name}' order by commit_id"
+    )
+    return [json.loads(row[0]) for row in found]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_extract(project: Project, engine: str) -> None:
+    entity = Entity(
+        project, f"orders_{engine}", COLUMNS, on_reject="quarantine", rules=RULES, engine=engine
+    )
+    told = entity.load(
+        "2026-03-01", "id,amount,state\n1,5,new\n2,-1,paid\n3,,odd\n4,x,odd\n5,500,\n"
+    )
+    assert entity.rows("id, amount, state") == [(1, 5, "new"), (3, None, "odd"), (5, 500, None)]
+    rejects = {row[0]: row[1] for row in entity.rows("_reject_reason, _raw_payload", "__rejects")}
+    assert rejects.keys() == {"rule: positive", "cast_failed: amount"}
+    assert json.loads(rejects["rule: positive"])["state"] == "paid"
+    assert broken(entity) == [{"positive": 1, "known": 1, "small": 1}]
+    said = " ".join(told.output.split())
+    assert (
+        "known (state in ('new', 'paid')): 1 of 5 rows fails" in said and "1 rule: positive" in said
+    )
+
+    # what is rejected stays as it is; what comes right is taken
+    entity.load("2026-03-02", "id,amount,state\n1,-5,new\n2,1,paid\n3,,new\n5,1,new\n")
+    assert entity.rows("id, amount, state") == [
+        (1, 5, "new"),
+        (2, 1, "paid"),
+        (3, None, "new"),
+        (5, 1, "new"),
+    ]
+
+    # over its part a rule stops the load, before anything is written
+    failed = entity.load(
+        "2026-03-03", "id,amount,state\n1,100,new\n2,500,paid\n", expect_pass=False
+    )
+    said = " ".join(failed.error.split())
+    assert (
+        "rows fail rules of the YAML; nothing was written - small (amount < 100.0): 2 of 2 rows fail, and at most 50 % may"
+        in said
+    )
+    assert len(broken(entity)) == 2
+
+    # a late date is held to them, too, and the date after it as it was
+    entity.load("2026-02-28", "id,amount,state\n1,-3,new\n2,7,paid\n9,9,new\n")
+    assert entity.rows("cast(_business_date as string), id, _operation, amount", "__history") == [
+        ("2026-02-28", 2, "I", 7), ("2026-02-28", 9, "I", 9),
+        ("2026-03-01", 1, "I", 5), ("2026-03-01", 3, "I", None), ("2026-03-01", 5, "I", 500), ("2026-03-01", 9, "D", 9),
+        ("2026-03-02", 2, "U", 1), ("2026-03-02", 3, "U", None), ("2026-03-02", 5, "U", 1),
+    ]  # fmt: skip
+    rejected = entity.rows("cast(_business_date as string), _reject_reason", "__rejects")
+    assert ("2026-02-28", "rule: positive") in rejected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_events(project: Project, engine: str) -> None:
+    entity = EventEntity(
+        project, f"events_{engine}", COLUMNS, on_reject="quarantine", rules=RULES, engine=engine
+    )
+    entity.load([
+        insert({"id": 1, "amount": 5, "state": "new"}), insert({"id": 2, "amount": -1, "state": "paid"}), insert({"id": 3, "amount": 7, "state": "odd"}),
+    ])  # fmt: skip
+    assert entity.rows("id, amount") == [(1, 5), (3, 7)]
+    entity.load(
+        [update({"id": 1, "amount": -2}), update({"id": 3, "state": "new"}), delete({"id": 3})]
+    )
+    assert entity.rows("id, amount") == [(1, 5)]
+    assert (
+        sorted(row[0] for row in entity.rows("_reject_reason", "__rejects"))
+        == ["rule: positive"] * 2
+    )
+    assert broken(entity) == [
+        {"positive": 1, "known": 1, "small": 0},
+        {"positive": 1, "known": 0, "small": 0},
+    ]
+    failed = entity.load([insert({"id": 8, "amount": 500})], expect_pass=False)
+    assert "small (amount < 100.0): 1 of 1 row fails, and at most 50 % may" in " ".join(
+        failed.error.split()
+    )
+    assert entity.rows("id, amount") == [(1, 5)]
+
+
+def test_constraints_and_columns(project: Project) -> None:
+    """A rule of a column, dbt's constraints, values that a column may have, and mistakes."""
+    entity = Entity(project, "held", COLUMNS, rules=[{"name": "dated", "check": "id <> 7"}])
+    path = project.root / "models" / "held.yml"
+    properties = json.loads(path.read_text())
+    _, amount, state = properties["models"][0]["columns"]
+    state["config"] = {
+        "meta": {"tidemark": {"rules": [{"name": "known", "accepted_values": ["new", "it's"]}]}}
+    }
+    amount["constraints"] = [{"type": "check", "expression": "amount > 0", "name": "more than 0"}]
+    path.write_text(json.dumps(properties))
+    assert entity.load("2026-03-01", "id,amount,state\n1,5,it's\n2,,\n").success
+    failed = entity.load("2026-03-02", "id,amount,state\n7,-5,odd\n", expect_pass=False)
+    said = " ".join(failed.error.split())
+    for name in (
+        "dated (id <> 7)",
+        "known (`state` in ('new', 'it\\'s'))",
+        "more_than_0 (amount > 0)",
+    ):
+        assert f"{name}: 1 of 1 row fails, and none may" in said
+    assert entity.rows("id") == [(1,), (2,)]
+    entity.write(rules=[{"name": "dated", "check": "idd <> 7"}])
+    failed = entity.run("2026-03-02", expect_pass=False)
+    assert (
+        "rules.dated names column `idd`, which the extract does not have; did you mean `id`"
+        in " ".join(failed.error.split())
+    )
+    entity.write(rules=[{"name": "dated", "check": "id <>"}])
+    assert "is no SQL expression" in entity.run("2026-03-02", expect_pass=False).error
+
+
+def test_the_page(project: Project) -> None:
+    """The example of the page: what is put aside, what stops, what is warned of."""
+    (page,) = blocks_run_by("test_row_rules.py::test_the_page")
+    (model,) = yaml.safe_load(page.text)["models"]
+    meta = model["config"]["meta"]["tidemark"]
+    meta["location"] = str(project.root / "extracts" / "orders" / "{business_date}.csv")
+    entity = Entity(project, "orders", COLUMNS)
+    model["config"]["file_format"] = project.file_format
+    (project.root / "models" / "orders.yml").write_text(json.dumps({"models": [model]}))
+    head = "id,amount,ordered,shipped,state\n"
+    told = entity.load("2026-03-01", head + "1,5,2026-03-01,,new\n2,-1,2026-03-01,2026-03-01,odd\n")
+    assert entity.rows("id") == [(1,)] and broken(entity) == [
+        {"positive_amount": 1, "ships_after_order": 0, "known_state": 1}
+    ]
+    failed = entity.load("2026-03-02", head + "1,5,2026-03-02,2026-03-01,odd\n", expect_pass=False)
+    assert "ships_after_order (shipped >= ordered): 1 of 1 row fails, and none may" in " ".join(
+        failed.error.split()
+    )
+    told = entity.load("2026-03-02", head + "1,5,2026-03-01,2026-03-02,odd\n")
+    assert "known_state (`state` in ('new', 'paid')): 1 of 1 row fails" in " ".join(
+        told.output.split()
+    )
+
+
+def test_plan(project: Project) -> None:
+    """A plan tells that a rule would stop the load; a date that comes again is held to the rules of today."""
+    entity = Entity(project, "planned", COLUMNS)
+    entity.load("2026-03-01", "id,amount,state\n1,-5,new\n2,1,new\n")
+    entity.write(rules=[{"name": "positive", "check": "amount >= 0.0"}])
+    failed = entity.run("2026-03-01", expect_pass=False)
+    assert "positive (amount >= 0.0): 1 of 2 rows fails, and none may" in " ".join(
+        failed.error.split()
+    )
+    entity.write(rules=[{"name": "positive", "check": "amount >= 0.0", "at_most": 0.5}])
+    entity.run("2026-03-01")
+    assert entity.rows("id") == [(1,), (2,)]

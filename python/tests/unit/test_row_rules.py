@@ -1,0 +1,96 @@
+"""Rules for rows: what the YAML may say, what stops a load, and what is said. No JVM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tidemark.model.row_rules import row_rules
+from tidemark.rules.row_rules import broken_rules
+
+
+def read(
+    given: Any = None, columns: dict[str, Any] | None = None, **more: Any
+) -> tuple[list[Any], list[str]]:
+    errors: list[str] = []
+    node = {
+        "columns": {name: {"name": name, **one} for name, one in (columns or {}).items()},
+        **more.pop("node", {}),
+    }
+    settings = {name: one.get("settings", {}) for name, one in (columns or {}).items()}
+    cfg = {
+        "on_reject": "fail",
+        "columns": [{"name": name, "settings": one} for name, one in settings.items()],
+        **more,
+    }
+    return row_rules(node, cfg, given, errors), errors
+
+
+def test_a_rule() -> None:
+    (one, two), errors = read(
+        [
+            {"name": "a", "check": "n > 0"},
+            {"name": "b", "check": "n > 1", "on_fail": "warn", "at_most": "2.5 %"},
+        ]
+    )
+    assert errors == [] and (one["on_fail"], one["at_most"]) == ("fail", 0.0)
+    assert (two["on_fail"], two["at_most"], two["setting"]) == ("warn", 0.025, "rules.b")
+
+
+def test_values_of_a_column() -> None:
+    columns = {
+        "a`b": {
+            "settings": {"rules": [{"name": "known", "accepted_values": ["it's", 1, True, "x\\"]}]}
+        }
+    }
+    (rule,), errors = read(columns=columns)
+    assert errors == [] and rule["check"] == r"`a``b` in ('it\'s', 1, true, 'x\\')"
+
+
+def test_constraints_of_dbt() -> None:
+    columns = {
+        "n": {"constraints": [{"type": "check", "expression": "n > 0"}, {"type": "not_null"}]}
+    }
+    whole = {"constraints": [{"type": "check", "expression": "n < m", "name": "in order"}]}
+    rules, errors = read(columns=columns, node=whole)
+    assert errors == [] and [(one["name"], one["check"], one["on_fail"]) for one in rules] == [
+        ("in_order", "n < m", "fail"), ("check_2", "n > 0", "fail"),
+    ]  # fmt: skip
+    (rule,), _ = read(columns=columns, on_reject="quarantine")
+    assert (rule["on_fail"], rule["at_most"]) == ("quarantine", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": "a"}, "rules must be a list of rules"),
+        ([{"name": "a"}], "rules.a needs check"),
+        ([{"name": "a", "accepted_values": [1]}], "rules.a needs check"),
+        ([{"check": "n > 0"}], "rules.1: name is missing"),
+        ([{"name": "a", "chek": "n > 0"}], "rules.a: chek is not read; did you mean `check`"),
+        ([{"name": "a", "check": "n >("}], "has a `(` that nothing closes"),
+        ([{"name": "a", "check": "n > 0", "on_fail": "ignore"}], "rules.a: on_fail"),
+        ([{"name": "a", "check": "n > 0", "at_most": "3 rows"}], "at_most is a part of the rows"),
+        ([{"name": "a", "check": "n > 0", "at_most": 2}], "at_most is a part of the rows"),
+        ([{"name": "a", "check": "n > 0", "on_fail": "quarantine"}], "needs on_reject: quarantine"),
+        ([{"name": "a", "check": "n > 0"}, {"name": "a", "check": "n > 1"}], "two rules have the name a"),
+    ],
+)  # fmt: skip
+def test_a_mistake(given: Any, said: str) -> None:
+    assert said in "\n".join(read(given)[1])
+
+
+def test_what_stops_a_load() -> None:
+    rules, _ = read(
+        [
+            {"name": "a", "check": "n > 0"},
+            {"name": "b", "check": "m > 0", "on_fail": "warn", "at_most": "29 %"},
+            {"name": "c", "check": "o > 0", "on_fail": "warn"},
+        ]
+    )
+    assert broken_rules({"rules": rules}, {"a": 0, "b": 29, "c": 100}, 100) == []
+    assert broken_rules({"rules": rules}, {"a": 1, "b": 30, "c": 100}, 100) == [
+        "a (n > 0): 1 of 100 rows fails, and none may", "b (m > 0): 30 of 100 rows fail, and at most 29 % may",
+    ]  # fmt: skip
+    assert broken_rules({}, {}, 0) == []
