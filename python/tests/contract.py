@@ -116,6 +116,9 @@ QUERIES = {
     "texts by their characters": _TEXTS + "select s, length(s) as n, substring(s, 2, 3) as x, substr(s, 4) as y, left(s, 2) as z, replace(s, 'a', '') as r, nullif(s, '') as u from t",
     "trimmed texts": _TEXTS + "select trim(s) as x, ltrim(s) as y, rtrim(s) as z, trim(both 'a' from s) as w from t",
     "texts in another case": _TEXTS + "select lower(s) as x, upper(s) as y, upper(trim(s)) as z from t",
+    "rows as JSON": _NUMBERS + "select k, to_json(named_struct('a', a, 'a \"b\"', s, 'd', d, 'ü', if(s is null, cast(null as string), '***'), 'x', a > 1, 'n', null), map('ignoreNullFields', 'false')) as j from t",
+    "texts and decimals as JSON": "select to_json(named_struct('s', s, 'x', x, 'y', cast(0 as decimal(10,6))), map('ignoreNullFields', 'false')) as j "
+    "from (select 'a\\\\b \"c\" / <ä> \u2028 \u007f 🙂' as s, 1.50 as x union all select '', -0.05 union all select cast(null as string), 0.00)",
     "rounded decimals": "select round(x) as r, round(x, 1) as s, round(x, 2) as t, round(x, 3) as u from (select 9.95 as x union all select -0.25 union all select 99.50 union all select cast(null as decimal(4,2)))",
     "a rounded double": "select transform(array(cast(x as double)), v -> (round(v, 2)))[0] as r, transform(array(cast(x as double)), `v` -> (round(V)))[0] as s from ("
     + " union all ".join(f"select cast('{x}' as double) as x" for x in ("1.005", "-1.005", "2.675", "0.125", "-0.001", "0.0049", "1e-9", "-0.0", "2.5", "-2.5", "1234567.895", "0.285", "999999999.994999"))

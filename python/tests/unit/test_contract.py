@@ -206,6 +206,10 @@ def test_anything_else_declines(sql: str, why: str) -> None:
         "select transform(array(cast(v as double)), x -> round(x))[0] as v from (select cast('NaN' as double) as v)",
         "select size(v) as n from (select cast(null as array<string>) as v)",
         "select to_json(named_struct('a', v)) as j from (select 1 as v)",
+        "select to_json(named_struct('a', v), map('ignoreNullFields', 'false')) as j from (select 'x\\ty' as v)",
+        "select to_json(named_struct('a', v), map('ignoreNullFields', 'false')) as j from (select cast('0.1' as double) as v)",
+        "select to_json(named_struct('a', v), map('ignoreNullFields', 'false')) as j from (select array(1) as v)",
+        "select to_json(v, map('ignoreNullFields', 'false')) as j from (select named_struct('a', 1) as v)",
         "select v + cast(9223372036854775807 as bigint) as v from (select cast(2 as bigint) as v)",
     ],
 )

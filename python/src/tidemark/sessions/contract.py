@@ -9,6 +9,7 @@ it so. How a text is read as a value is none of it: that is the readers' part.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -131,6 +132,7 @@ def _ends(what: str) -> exp.Expression:
 
 _WHOLE = "TINYINT|SMALLINT|INTEGER|BIGINT"
 _FLOATING = "FLOAT|DOUBLE"
+_PLAIN = rf"{_WHOLE}|BOOLEAN|DECIMAL\(\d+,[0-6]\)"
 _TEXTS = rf"{_WHOLE}|VARCHAR|BOOLEAN|DATE|DECIMAL\(\d+,[0-6]\)"
 
 
@@ -304,11 +306,15 @@ def _shown(value: exp.Expression, what: str) -> exp.Expression:
 
 def _concat(node: exp.Expression) -> exp.Expression:
     # DuckDB's own passes over what is NULL
-    first, *others = [_shown(one, "concat()") for one in node.expressions]
-    found = first
+    parts = [_shown(one, "concat()") for one in node.expressions]
+    return exp.Paren(this=_of_kind("VARCHAR", _behind_each_other(parts)))
+
+
+def _behind_each_other(parts: Sequence[exp.Expression]) -> exp.Expression:
+    found, *others = parts
     for one in others:
         found = exp.DPipe(this=found, expression=one, safe=False)
-    return exp.Paren(this=_of_kind("VARCHAR", found))
+    return found
 
 
 def _joined(node: exp.Expression) -> exp.Expression:
@@ -502,6 +508,53 @@ def _sum(node: exp.Expression) -> exp.Expression:
     return exp.cast(total, "bigint")
 
 
+def _json(node: exp.Expression) -> exp.Expression:
+    """A row as JSON, NULL kept: of values whose text is the same in both; others end the query."""
+    told, options = node.this, node.args.get("options")
+    if not isinstance(told, exp.Struct) or options is None or options.sql("spark") != _KEEPS_NULL:
+        return _ends("to_json()")
+    fields = []
+    for number, field in enumerate(told.expressions):
+        if not isinstance(field, exp.PropertyEQ):
+            return _ends("to_json()")
+        name = json.dumps(field.this.name, ensure_ascii=False)
+        fields += [
+            _text(f"{',' if number else ''}{name}:"),
+            _json_value(_crossed(field.expression)),
+        ]
+    parts = [_text("{"), *fields, _text("}")]
+    return exp.Paren(this=_of_kind("VARCHAR", _behind_each_other(parts)))
+
+
+_KEEPS_NULL = exp.VarMap(
+    keys=exp.Array(expressions=[exp.Literal.string("ignoreNullFields")]),
+    values=exp.Array(expressions=[exp.Literal.string("false")]),
+).sql("spark")
+
+
+def _json_value(value: exp.Expression) -> exp.Expression:
+    kind, text = _function("typeof", value), exp.cast(value.copy(), "text")
+
+    def is_like(text: exp.Expression, pattern: str) -> exp.Expression:
+        return _function("regexp_full_match", text, exp.Literal.string(pattern))
+
+    quoted: exp.Expression = text
+    for what in ("\\", '"'):
+        quoted = _function("replace", quoted, _text(what), _text("\\" + what))
+    quoted = _behind_each_other([_text('"'), quoted, _text('"')])
+    # the one behind 9999 has a sign, and what is below the blank is written by its number
+    is_date = exp.and_(is_like(kind, "DATE"), is_like(text, r"[0-9]{4}-[0-9]{2}-[0-9]{2}"))
+    is_text = exp.and_(is_like(kind, "VARCHAR"), is_like(text, r"[^\x00-\x1f]*"))
+    return exp.Case(
+        ifs=[
+            exp.If(this=_is_null(value), true=_text("null")),
+            exp.If(this=is_like(kind, _PLAIN), true=text),
+            exp.If(this=exp.or_(is_date, is_text), true=quoted),
+        ],
+        default=_ends("to_json()"),
+    )
+
+
 def _window(node: exp.Expression) -> exp.Expression:
     return exp.cast(node.copy(), "bigint") if isinstance(node.this, exp.Sum) else node
 
@@ -564,8 +617,6 @@ _FORMS: dict[type[exp.Expression], Callable[[exp.Expression], exp.Expression]] =
 _UNORDERED = ("_sequence_by",)
 """Columns of structs whose members may be NULL."""
 _FUNCTIONS = {"octet_length": _octets}
-_ENDS: dict[type[exp.Expression], str] = {exp.JSONFormat: "to_json()"}
-"""Nodes of rejects alone: a row that gets there ends the query."""
 _UNSEEN = (exp.Hint, exp.DataType, exp.DataTypeParam)
 """Nodes that are judged with the one they belong to."""
 _COMMENT = re.compile(r"\A\s*/\*.*?\*/", re.DOTALL)
@@ -830,8 +881,9 @@ def _crossed(node: exp.Expression) -> exp.Expression:
     kind = type(node)
     if kind in _UNSEEN:
         return node
-    if kind in _ENDS:
-        return _ends(_ENDS[kind])
+    if kind is exp.JSONFormat:
+        # what it is called with is its own to cross
+        return _json(node)
     if kind is exp.Select:
         node.set("hint", None)
     form = _FORMS.get(kind)
