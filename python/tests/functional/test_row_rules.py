@@ -13,6 +13,7 @@ from tests.pages import blocks_run_by
 
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
+from .test_crash import last_commit, put_back
 
 pytestmark = pytest.mark.iceberg
 COLUMNS = {"id": "int", "amount": "decimal(10,2)", "state": "string"}
@@ -161,6 +162,20 @@ def test_the_page(project: Project) -> None:
     told = entity.load("2026-03-02", head + "1,5,2026-03-01,2026-03-02,odd\n")
     assert "known_state (`state` in ('new', 'paid')): 1 of 1 row fails" in " ".join(
         told.output.split()
+    )
+
+
+def test_a_commit_that_is_finished_keeps_its_counts(project: Project) -> None:
+    entity = Entity(project, "finished", COLUMNS, on_reject="quarantine", rules=RULES)
+    entity.load("2026-03-01", "id,amount,state\n1,5,new\n2,-1,paid\n")
+    entity.load("2026-03-02", "id,amount,state\n1,6,odd\n2,-1,paid\n")
+    kept = broken(entity)
+    put_back(entity, last_commit(entity), "")
+    assert "finished commit" in entity.run("2026-03-02").output
+    assert (
+        broken(entity)[:2]
+        == kept
+        == [{"positive": 1, "known": 0, "small": 0}, {"positive": 1, "known": 1, "small": 0}]
     )
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pytest
 
 from tidemark.model.row_rules import row_rules
 from tidemark.rules.row_rules import broken_rules
+from tidemark.state.commits import Commit
+from tidemark.state.project import Entity
+from tidemark.state.show import notes
+from tidemark.state.status import Seen, status_of
 
 
 def read(
@@ -94,3 +99,28 @@ def test_what_stops_a_load() -> None:
         "a (n > 0): 1 of 100 rows fails, and none may", "b (m > 0): 30 of 100 rows fail, and at most 29 % may",
     ]  # fmt: skip
     assert broken_rules({}, {}, 0) == []
+
+
+def test_status_tells_the_rules_that_the_last_load_failed() -> None:
+    at = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    entity = Entity("orders", "cdc", "shop", "orders", key=("id",))
+
+    def commit(number: int, rules: str | None) -> Commit:
+        return Commit(
+            number,
+            "shop.orders",
+            "orders",
+            "load",
+            at.date(),
+            "completed",
+            at,
+            at,
+            rows_inserted=1,
+            rules=rules,
+        )
+
+    older = commit(1, '{"known": 5}')
+    status = status_of(entity, [commit(2, '{"positive": 2, "known": 0}'), older], Seen(), at)
+    assert status.broken_rules == {"positive": 2}
+    assert "rule positive: 2 rows of the last load failed it" in notes(status, at)
+    assert status_of(entity, [commit(2, None), older], Seen(), at).broken_rules == {}

@@ -111,7 +111,7 @@ def _numbers(warehouse: Warehouse, row: Values) -> Values:
         for name, value in row.items()
         if name.startswith("rows_")
         or name.endswith(("_before", "_sequence_num"))
-        or name in ("batch_id", "last_file")
+        or name in ("batch_id", "last_file", "rules")
     }
     if row["etl_micros"] is not None:
         numbers["etl_tstamp"] = warehouse.macro("utc_text_of_micros", row["etl_micros"])

@@ -36,6 +36,7 @@ _COLUMNS = (
     "source_commit_id",
     "undone_by",
     "is_correction",
+    "rules",
 )
 
 
@@ -61,6 +62,13 @@ class Commit:
     source_commit_id: int | None = None
     undone_by: int | None = None
     is_correction: bool | None = None
+    rules: str | None = None
+
+    @property
+    def broken_rules(self) -> dict[str, int]:
+        """How many rows failed a rule, by its name; of those that some did."""
+        counts: dict[str, int] = json.loads(self.rules or "{}")
+        return {name: number for name, number in counts.items() if number}
 
     @property
     def changed(self) -> int:

@@ -81,6 +81,8 @@ def notes(status: Status, now: dt.datetime) -> list[str]:
         found.append(f"no load of {date_ranges(status.missing_dates)}")
     if status.open_rejects:
         found.append(open_rejects_note(status.entity, status.open_rejects))
+    for rule, number in status.broken_rules.items():
+        found.append(f"rule {rule}: {counted(number, 'row')} of the last load failed it")
     if status.fresh_until is not None and status.fresh_until < now:
         found.append(f"stale: a run was due by {status.fresh_until:%Y-%m-%d %H:%M} UTC")
     if status.mirror is not None and status.mirror.is_late:

@@ -79,6 +79,7 @@ class Status:
         problem: What could not be read.
         mirror: How far it is behind its source, of a table that a replicator mirrors.
         unmatched: Which files lie where its extracts land and are not found by its location.
+        broken_rules: How many rows of its last load failed a rule, by the rule's name.
     """
 
     entity: str
@@ -98,6 +99,7 @@ class Status:
     problem: str | None = None
     mirror: Mirror | None = None
     unmatched: str | None = None
+    broken_rules: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,7 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen, now: dt.dat
         problem=seen.problem,
         mirror=seen.mirror,
         unmatched=seen.unmatched,
+        broken_rules=bringing.broken_rules if bringing else {},
     )
 
 
