@@ -160,6 +160,10 @@ def values_of(kind: str) -> list[str]:
     return [null, *(f"cast('{text}' as {kind})" for text in texts)]
 
 
+_CAME_LATER = ("rules",)
+"""Columns whose values are chosen apart: queries over rows find some by the choice of the others."""
+
+
 def nasty_rows(
     columns: Mapping[str, str], count: int = 0, given: Mapping[str, Sequence[str]] | None = None
 ) -> str:
@@ -171,6 +175,8 @@ def nasty_rows(
         given: The values that a column takes beside NULL, as SQL, where its type's are not wanted.
     """
     chance = random.Random(46)
+    # so that rows stay as they are when a column comes
+    apart = {name: random.Random(f"46 {name}") for name in _CAME_LATER}
     pools = {name: values_of(kind) for name, kind in columns.items()}
     pools |= {
         name: [pools[name][0], *(f"cast({value} as {columns[name]})" for value in values)]
@@ -182,7 +188,8 @@ def nasty_rows(
     for _ in range(count - 1):
         for name, deck in decks.items():
             if not deck:
-                deck.extend(chance.sample(pools[name], len(pools[name])))
+                of_its_own = apart.get(name, chance)
+                deck.extend(of_its_own.sample(pools[name], len(pools[name])))
         rows.append([deck.pop() for deck in decks.values()])
     quoted = load_sql_macros()["quote_identifier"]
     names = ", ".join(map(quoted, pools))

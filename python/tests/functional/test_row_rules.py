@@ -22,7 +22,10 @@ RULES = [
     {"name": "known", "check": "state in ('new', 'paid')", "on_fail": "warn"},
     {"name": "small", "check": "amount < 100.0", "on_fail": "fail", "at_most": "50 %"},
 ]
-ENGINES = ["workers", "spark"]
+ENGINES = [
+    pytest.param("workers", marks=pytest.mark.turn(0, 2)),
+    pytest.param("spark", marks=pytest.mark.turn(1, 3)),
+]
 
 
 def broken(entity: Entity) -> list[Any]:
@@ -110,6 +113,7 @@ def test_events(project: Project, engine: str) -> None:
     assert entity.rows("id, amount") == [(1, 5)]
 
 
+@pytest.mark.turn(1, 3)
 def test_constraints_and_columns(project: Project) -> None:
     """A rule of a column, dbt's constraints, values that a column may have, and mistakes."""
     entity = Entity(project, "held", COLUMNS, rules=[{"name": "dated", "check": "id <> 7"}])
@@ -141,6 +145,7 @@ def test_constraints_and_columns(project: Project) -> None:
     assert "is no SQL expression" in entity.run("2026-03-02", expect_pass=False).error
 
 
+@pytest.mark.turn(0, 2)
 def test_the_page(project: Project) -> None:
     """The example of the page: what is put aside, what stops, what is warned of."""
     (page,) = blocks_run_by("test_row_rules.py::test_the_page")
@@ -165,6 +170,7 @@ def test_the_page(project: Project) -> None:
     )
 
 
+@pytest.mark.turn(3)
 def test_a_commit_that_is_finished_keeps_its_counts(project: Project) -> None:
     entity = Entity(project, "finished", COLUMNS, on_reject="quarantine", rules=RULES)
     entity.load("2026-03-01", "id,amount,state\n1,5,new\n2,-1,paid\n")
@@ -179,6 +185,7 @@ def test_a_commit_that_is_finished_keeps_its_counts(project: Project) -> None:
     )
 
 
+@pytest.mark.turn(1, 3)
 def test_plan(project: Project) -> None:
     """A plan tells that a rule would stop the load; a date that comes again is held to the rules of today."""
     entity = Entity(project, "planned", COLUMNS)

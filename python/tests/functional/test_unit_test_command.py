@@ -291,6 +291,15 @@ def test_record(shop: ForeignProject) -> None:
 
 
 @pytest.mark.turn(0, 2)
+def test_no_tests(shop: ForeignProject) -> None:
+    """A project without tests is no failure; a name that no test has is one."""
+    change(shop, lambda tests: [one.clear() for one in tests.values()])
+    done = call(shop, "tidemark.cli", "test")
+    assert done.returncode == 0 and "there are no unit tests among" in done.stderr
+    assert call(shop, "tidemark.cli", "test", "--name", "nope").returncode == 2
+
+
+@pytest.mark.turn(0, 2)
 @pytest.mark.parametrize(
     ("edit", "said"),
     [

@@ -172,7 +172,7 @@ def staged(e: Entity) -> Any:
 
 RULES = [
     {"name": "positive", "check": "id > 0", "on_fail": "quarantine"},
-    {"name": "named", "check": "name <> ''", "on_fail": "warn"},
+    {"name": "named", "check": "`full name` <> ''", "on_fail": "warn"},
 ]
 
 
@@ -286,8 +286,8 @@ CASES: dict[str, tuple[Any, ...]] = {
     "classified_rows_sql.full": classified(FULL),
     "classified_rows_sql.delta": classified(DELTA),
     "classified_rows_sql.labelled": classified(PLAIN, date=None),
-    "ruled_rows_sql.two": ("ruled_rows_sql", {"rules": RULES}, PLAIN.plan, "typed"),
-    "rule_counts_sql.two": ("rule_counts_sql", {"rules": RULES}, "typed"),
+    "ruled_rows_sql.two": ("ruled_rows_sql", {"rules": RULES}, PLAIN.plan, "staged"),
+    "rule_counts_sql.two": ("rule_counts_sql", {"rules": RULES}, "staged"),
     "staged_changes_sql": ("staged_changes_sql", PLAIN.plan, "labelled", FORWARD),
     "classified_rows_sql.first": classified(PLAIN, None),
     "classified_rows_sql.without_changed_columns": classified(

@@ -104,6 +104,9 @@ class TestSettings:
     def test_a_mistake_is_told(self, test: Any, said: str) -> None:
         assert said in problems([test])
 
+    def test_a_misspelt_name_is_one_mistake(self) -> None:
+        assert "has 1 problem\n" in problems([{"name": "a", "stesp": [STEP]}])
+
     def test_all_mistakes_are_told_at_once(self) -> None:
         told = problems(
             [

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
 
 from tidemark.errors import ConfigError
+from tidemark.model.suggestions import did_you_mean, nearest
+
+# of a union pydantic names the member that it tried
+_MEMBERS = ("str", "float", "int", "bool")
 
 
 def raise_problems(
@@ -23,3 +30,54 @@ def raise_problems(
     if errors:
         noun = "problem" if len(errors) == 1 else "problems"
         raise ConfigError("\n  - ".join([f"{entity}: {holder} {len(errors)} {noun}", *errors]))
+
+
+def validation_problems(error: ValidationError, model: type[BaseModel]) -> list[str]:
+    """Return what is wrong with values of the YAML, each mistake once, by its place.
+
+    Args:
+        error: What a class of the settings said.
+        model: The class.
+    """
+    problems, meant = [], set()
+    found = [(*_place(item["loc"], model), item) for item in error.errors()]
+    for place, known, item in found:
+        if item["type"] == "extra_forbidden":
+            name = str(item["loc"][-1])
+            problems.append(f"{place} is not read{did_you_mean(name, known)}")
+            meant.add((item["loc"][:-1], nearest(name, known)))
+    for place, _, item in found:
+        if item["type"] == "missing":
+            # a name that is misspelt is one mistake
+            if (item["loc"][:-1], item["loc"][-1]) not in meant:
+                problems.append(f"{place} is missing")
+        elif item["type"] != "extra_forbidden":
+            problems.append(f"{place}: {item['msg']}, found: {item['input']!r}")
+    return list(dict.fromkeys(problems))
+
+
+def _place(location: Sequence[str | int], model: Any) -> tuple[str, list[str]]:
+    """Return where a problem is, as a path of names, and what may stand there."""
+    parts: list[str] = []
+    *above, last = location or ("",)
+    for part in above:
+        if isinstance(part, int):
+            parts.append(str(part + 1))
+        elif part not in _MEMBERS:
+            parts.append(part)
+            model = _model_of(model, part)
+    if last not in _MEMBERS:
+        parts.append(str(last + 1) if isinstance(last, int) else str(last))
+    return ".".join(parts), sorted(getattr(model, "model_fields", {}))
+
+
+def _model_of(model: Any, name: str) -> Any:
+    """Return the class of what a field holds, one or a list of them."""
+    field = getattr(model, "model_fields", {}).get(name)
+    pending = [field.annotation] if field is not None else []
+    while pending:
+        kind = pending.pop()
+        if hasattr(kind, "model_fields"):
+            return kind
+        pending += getattr(kind, "__args__", ())
+    return None

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from tidemark.model.expressions import expression_problems
 from tidemark.model.given import Config
+from tidemark.model.problems import validation_problems
 from tidemark.model.settings.row_rules import RowRule
-from tidemark.model.suggestions import did_you_mean
 
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
@@ -58,7 +58,7 @@ def _read(
         try:
             rule = RowRule.model_validate(one)
         except ValidationError as error:
-            errors += [f"{setting}: {problem}" for problem in _problems(error)]
+            errors += [f"{setting}: {problem}" for problem in validation_problems(error, RowRule)]
             continue
         check = _check_of(rule, column)
         if check is None:
@@ -135,14 +135,3 @@ def _constraints(node: Config, cfg: Config) -> Iterator[dict[str, Any]]:
             "at_most": 0.0 if on_fail == "fail" else None,
             "setting": f"{place}.{name}",
         }
-
-
-def _problems(error: ValidationError) -> Iterator[str]:
-    for item in error.errors():
-        place = ".".join(str(part) for part in item["loc"] if part not in ("str", "float"))
-        if item["type"] == "extra_forbidden":
-            yield f"{place} is not read{did_you_mean(place, list(RowRule.model_fields))}"
-        elif item["type"] == "missing":
-            yield f"{place} is missing"
-        else:
-            yield f"{place}: {item['msg']}, found: {item['input']!r}"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from tidemark.errors import ConfigError
-from tidemark.model.problems import raise_problems
+from tidemark.model.problems import raise_problems, validation_problems
 from tidemark.model.settings.unit_tests import Given, Step, TableRows, UnitTest
-from tidemark.model.suggestions import did_you_mean
 
 TABLES = ("current", "history", "log", "intervals", "feed", "rejects")
 """What a test may expect rows of."""
@@ -44,7 +43,7 @@ def unit_tests_of(node: Mapping[str, Any]) -> list[UnitTest]:
         try:
             test = UnitTest.model_validate(one)
         except ValidationError as error:
-            errors += [f"{place}: {problem}" for problem in _problems(error)]
+            errors += [f"{place}: {problem}" for problem in validation_problems(error, UnitTest)]
             continue
         tests.append(test)
         errors += [f"{place}: {problem}" for problem in _rules(test, settings, config)]
@@ -120,41 +119,3 @@ def _one_of(table: TableRows, place: str) -> Iterator[str]:
 
 def _is_given(table: TableRows) -> bool:
     return isinstance(table, Given)
-
-
-def _problems(error: ValidationError) -> Iterator[str]:
-    for item in error.errors():
-        place, known = _place(item["loc"])
-        if item["type"] == "extra_forbidden":
-            yield f"{place} is not read{did_you_mean(str(item['loc'][-1]), known)}"
-        elif item["type"] == "missing":
-            yield f"{place} is missing"
-        else:
-            yield f"{place}: {item['msg']}, found: {item['input']!r}"
-
-
-def _place(location: Sequence[str | int]) -> tuple[str, list[str]]:
-    """Return where a problem is, as a path of names, and what may stand there."""
-    parts: list[str] = []
-    model: Any = UnitTest
-    for part in location[:-1]:
-        if isinstance(part, int):
-            parts.append(str(part + 1))
-            continue
-        parts.append(part)
-        model = _model_of(model, part)
-    last = location[-1] if location else ""
-    parts.append(str(last + 1) if isinstance(last, int) else str(last))
-    return ".".join(parts), sorted(getattr(model, "model_fields", {}))
-
-
-def _model_of(model: Any, name: str) -> Any:
-    """Return the class of what a field holds, one or a list of them."""
-    field = getattr(model, "model_fields", {}).get(name)
-    pending = [field.annotation] if field is not None else []
-    while pending:
-        kind = pending.pop()
-        if hasattr(kind, "model_fields"):
-            return kind
-        pending += getattr(kind, "__args__", ())
-    return None

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Mapping
 from typing import Any
 
 from tidemark.pipeline.layout import checked_layout
+from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.commits import judged_marks, judged_state
 from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Commit, Commits, Opened, Recorded, Run, State
 
+_making = threading.Lock()
+_ADDED_AT_ONCE = "FIELD_ALREADY_EXISTS"
 _MOST_STATES = 500
 """How many states of an entity's commits are judged here; of more of them Spark does."""
 _PROPERTIES = {
@@ -31,40 +35,61 @@ def ensure_commits(warehouse: Warehouse, run: Run) -> Commits:
         run: The dict of `run_config()`.
     """
     commits: Commits = warehouse.macro("commits_relations", run)
-    adapter, states = warehouse.adapter, commits["states"]
-    if warehouse.macro("can", "ask_catalog"):
-        present = adapter.column_names(commits["view"])
-    else:
-        present = [column.name for column in adapter.get_columns_in_relation(commits["view"])]
-    is_dry = run.get("dry_run")
-    layout = checked_layout(warehouse, states)
-    migrates = layout is not None and not is_dry
-    migrations = warehouse.macro("migrate_layout_sql", states, layout) if migrates else []
-    if is_dry and not present:
-        return {**commits, "are_missing": True}
-    columns = warehouse.macro("commit_columns")
-    if migrations or list(present) != [column["name"] for column in columns]:
-        file_format = run["commits_format"]
-        options = {"properties": _PROPERTIES.get(file_format, {})}
-        statements = [
-            f"create schema if not exists {run['commits_schema']}",
-            *warehouse.of_format(file_format, "create_table", states, columns, options),
-            *_missing_columns(warehouse, states, columns, present),
-            *migrations,
-            warehouse.macro("commits_view_sql", commits["view"], states),
-        ]
-        warehouse.macro("run_alone", statements, [states])
+    if run.get("dry_run"):
+        checked_layout(warehouse, commits["states"])
+        is_there = bool(_present_columns(warehouse, commits["view"]))
+        return commits if is_there else {**commits, "are_missing": True}
+    if _statements(warehouse, run, commits):
+        with _making:
+            # another thread may have made them meanwhile
+            statements = _statements(warehouse, run, commits)
+            try:
+                warehouse.macro("run_alone", statements, [commits["states"]])
+            except Exception as error:
+                if _ADDED_AT_ONCE not in str(error):
+                    raise
+                # another process has added the columns meanwhile
+                statements = _statements(warehouse, run, commits)
+                warehouse.macro("run_alone", statements, [commits["states"]])
     return commits
 
 
-def _missing_columns(
-    warehouse: Warehouse, states: Any, columns: list[Values], present: list[str]
-) -> list[str]:
+def _present_columns(warehouse: Warehouse, view: Any) -> list[str]:
+    """Return the names of the columns of the view of commits; none if it is not there."""
+    if warehouse.macro("can", "ask_catalog"):
+        return list(warehouse.adapter.column_names(view))
+    return [column.name for column in warehouse.adapter.get_columns_in_relation(view)]
+
+
+def _statements(warehouse: Warehouse, run: Run, commits: Commits) -> list[str]:
+    """Return what makes table and view of commits as this release has them; nothing if they are."""
+    states, file_format = commits["states"], run["commits_format"]
+    present = _present_columns(warehouse, commits["view"])
+    layout = checked_layout(warehouse, states)
+    migrations = warehouse.macro("migrate_layout_sql", states, layout) if layout is not None else []
+    columns = warehouse.macro("commit_columns")
+    if not migrations and present == [column["name"] for column in columns]:
+        return []
+    options = {"properties": _PROPERTIES.get(file_format, {})}
+    return [
+        f"create schema if not exists {run['commits_schema']}",
+        *warehouse.of_format(file_format, "create_table", states, columns, options),
+        *_missing_columns(warehouse, states, columns),
+        *migrations,
+        warehouse.macro("commits_view_sql", commits["view"], states),
+    ]
+
+
+def _missing_columns(warehouse: Warehouse, states: Any, columns: list[Values]) -> list[str]:
     """Return what adds the columns that a table of an earlier version lacks."""
+    if not relation_exists(warehouse, states):
+        return []
+    found = warehouse.macro("describe_query", f"select * from {states}")
+    present = {column["name"] for column in found}
     missing = [
         {name: column[name] for name in ("name", "type", "description")}
         for column in columns
-        if present and column["name"] not in present
+        if column["name"] not in present
     ]
     definitions = warehouse.macro("column_definitions_expr", missing) if missing else ""
     return [f"alter table {states} add columns ({definitions})"] if missing else []

@@ -35,6 +35,8 @@ _WORTH_KNOWING = {
     "on_reject": ("quarantine", "bad rows go to <entity>__rejects; default: fail"),
     "max_reject_fraction": ("0.1", "a load that puts more of it to quarantine stops; default 0.5"),
     "max_delete_fraction": ("0.1", "a full extract that deletes more stops; default 0.5"),
+    "rules": ('[{name: paid, check: "amount > 0"}]', "a row that fails stops the load"),
+    "unit_tests": ("[]", "rows by date and what must come out, for `tidemark test`"),
 }
 """Settings offered as comments: an example value, and what it does."""
 DATA_TESTS = (

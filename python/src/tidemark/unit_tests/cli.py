@@ -157,11 +157,14 @@ def run_tests(
     cases = cases_of(nodes, home.root / "cases", chosen)
     if not cases:
         of_name = f" called {chosen}" if chosen else ""
-        raise ConfigError(
+        said = (
             f"there are no unit tests{of_name} among {counted(len(nodes), 'model')}: they stand "
-            "under config.meta.tidemark.unit_tests of a model, as python/docs/how-to/unit-tests.md "
-            "shows"
+            "under config.meta.tidemark.unit_tests of a model"
         )
+        if chosen or options.select:
+            raise ConfigError(said)
+        talk.print(said, highlight=False, soft_wrap=True)
+        return 0
     judge_cases(invoker.manifest, cases, invoker.variables)
     began = time.monotonic()
     results: list[Result] = []

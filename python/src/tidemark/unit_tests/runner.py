@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from tidemark.console import counted
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.home import Home
 from tidemark.model.settings.unit_tests import Expected, Row, Step
@@ -37,6 +38,8 @@ from tidemark.unit_tests.rows import rows_of
 
 # the date of events that have none
 _NO_DATE = dt.date(2026, 1, 1)
+# of more tests at a time than these, how many
+_TOLD = 3
 # how the queries of one call of dbt are told apart
 _MARK = "-- tidemark unit test: "
 
@@ -164,7 +167,9 @@ class Runner:
             except ConfigError as error:
                 results[case.number].failures.append(Failure(step + 1, f"given: {error}"))
         if ready:
-            self._tell(f"step {step + 1}, {load.date}: {', '.join(case.name for case in ready)}")
+            names = ", ".join(case.name for case in ready)
+            told = names if len(ready) <= _TOLD else counted(len(ready), "test")
+            self._tell(f"step {step + 1}, {load.date}: {told}")
             try:
                 manifest = manifest_of(self._user.manifest, ready, self._engine)
                 outcome = self._load(load, ready, step, manifest)

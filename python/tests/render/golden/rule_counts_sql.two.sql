@@ -1,5 +1,5 @@
 select
     count_if(not (id > 0)) as rule_1,
-    count_if(not (name <> '')) as rule_2
-from typed
+    count_if(not (`full name` <> '')) as rule_2
+from staged
 where _reject_reason is null

@@ -11,4 +11,4 @@ select
         when not (id > 0) then 'rule: positive'
     end as _reject_reason,
     _raw_payload
-from typed
+from staged
