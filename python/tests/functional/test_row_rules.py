@@ -12,7 +12,7 @@ from tests.conftest import Project
 from tests.pages import blocks_run_by
 
 from .entities import Entity
-from .event_entities import EventEntity, delete, insert, update
+from .event_entities import EventEntity, ddl, delete, insert, update
 from .test_crash import last_commit, put_back
 
 pytestmark = pytest.mark.iceberg
@@ -110,6 +110,35 @@ def test_events(project: Project, engine: str) -> None:
     assert "small (amount < 100.0): 1 of 1 row fails, and at most 50 % may" in " ".join(
         failed.error.split()
     )
+    assert entity.rows("id, amount") == [(1, 5)]
+
+
+@pytest.mark.turn(1, 2)
+def test_events__behind_a_statement_that_alters_the_table(project: Project) -> None:
+    """A load that a rule stops leaves the table as it was before the statement, and no commit in flight."""
+    told = [{"name": name, "type": kind} for name, kind in COLUMNS.items()]
+    entity = EventEntity(
+        project,
+        "altered",
+        COLUMNS,
+        on_reject="quarantine",
+        max_reject_fraction=1,
+        rules=[{"name": "small", "check": "amount < 100.0"}],
+    )
+    entity.load([insert({"id": 1, "amount": 5, "state": "new"}, sequence_num=1)])
+    columns = [row[0] for row in project.sql("describe table altered")]
+    wider = [*told, {"name": "note", "type": "string"}]
+    events = [
+        insert({"id": 2, "amount": 6, "state": "new"}, sequence_num=2),
+        ddl("ALTER_TABLE", [wider[0], wider[1], {"name": "status", "type": "string", "previous_name": "state"}, wider[3]], sequence_num=3),
+        insert({"id": 3, "amount": 500, "status": "new", "note": "x"}, sequence_num=4),
+    ]  # fmt: skip
+    failed = entity.load(events, expect_pass=False)
+    assert "small (amount < 100.0): 1 of 2 rows fails, and none may" in " ".join(
+        failed.error.split()
+    )
+    assert [row[0] for row in project.sql("describe table altered")] == columns
+    assert {state for (state,) in entity.commits("state")} <= {"completed", "rolled_back"}
     assert entity.rows("id, amount") == [(1, 5)]
 
 

@@ -94,11 +94,16 @@ def test_what_stops_a_load() -> None:
             {"name": "c", "check": "o > 0", "on_fail": "warn"},
         ]
     )
-    assert broken_rules({"rules": rules}, {"a": 0, "b": 29, "c": 100}, 100) == []
-    assert broken_rules({"rules": rules}, {"a": 1, "b": 30, "c": 100}, 100) == [
+    assert (
+        broken_rules(
+            {"rules": rules}, {"a": 0, "b": 29, "c": 100}, {"rows_read": 107, "rows_ignored": 7}
+        )
+        == []
+    )
+    assert broken_rules({"rules": rules}, {"a": 1, "b": 30, "c": 100}, {"rows_read": 100}) == [
         "a (n > 0): 1 of 100 rows fails, and none may", "b (m > 0): 30 of 100 rows fail, and at most 29 % may",
     ]  # fmt: skip
-    assert broken_rules({}, {}, 0) == []
+    assert broken_rules({}, {}, {}) == []
 
 
 def test_status_tells_the_rules_that_the_last_load_failed() -> None:

@@ -220,7 +220,7 @@ def _why_it_stops(
     cfg: Settings, staged: Staged, guard: Values | None, reject_guard: Values | None
 ) -> str | None:
     figures, reasons = staged["figures"], []
-    reasons += broken_rules(cfg, staged.get("broken", {}), figures["rows_read"])
+    reasons += broken_rules(cfg, staged.get("broken", {}), figures)
     if figures.get("rows_rejected") and cfg["on_reject"] == "fail":
         units = staged["rejects"]["units"][1]
         of = f"{figures['rows_rejected']} of {figures['rows_read']} {units}"

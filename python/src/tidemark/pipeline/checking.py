@@ -36,24 +36,28 @@ def check_load(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
     cfg, run = opened["cfg"], opened["run"]
     why = why_rejects_stop(warehouse, cfg, run, staged["figures"], staged.get("rejects"))
     if why is not None:
-        load = staged.get("load")
-        begun = load.get("begun") if load else None
-        if begun:
-            warehouse.of_family(cfg, "undo", opened, begun)
-            record_commit(warehouse, opened["commits"], begun, "rolled_back", {})
+        _undo_begun(warehouse, opened, staged)
         raise DataError(why)
-    broken = why_rules_stop(cfg, staged)
+    broken = _why_rules_stop(cfg, staged)
     if broken is not None:
+        _undo_begun(warehouse, opened, staged)
         _stop_load(warehouse, cfg, staged, broken)
     _check_deletes(warehouse, opened, staged)
     _check_planned(warehouse, opened, staged)
 
 
-def why_rules_stop(cfg: Settings, staged: Staged) -> str | None:
+def _undo_begun(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
+    """Have the tables be as they were before the statement that events come behind."""
+    load = staged.get("load")
+    begun = load.get("begun") if load else None
+    if begun:
+        warehouse.of_family(opened["cfg"], "undo", opened, begun)
+        record_commit(warehouse, opened["commits"], begun, "rolled_back", {})
+
+
+def _why_rules_stop(cfg: Settings, staged: Staged) -> str | None:
     """Return what a load stops with whose rows fail rules, but for the entity; None: it goes on."""
-    figures = staged["figures"]
-    read = figures.get("rows_read", 0) - figures.get("rows_ignored", 0)
-    broken = broken_rules(cfg, staged.get("broken", {}), read)
+    broken = broken_rules(cfg, staged.get("broken", {}), staged["figures"])
     if not broken:
         return None
     told = "".join(f"\n  - {sentence}" for sentence in broken)

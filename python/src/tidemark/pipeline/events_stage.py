@@ -28,6 +28,7 @@ from tidemark.rules.batches import NO_FIGURES, batch_at
 from tidemark.rules.event_plan import sequence_plan
 from tidemark.rules.guard import most_rejects
 from tidemark.rules.names import names_of
+from tidemark.rules.row_rules import can_stop
 from tidemark.shapes.events import Landing, Stretch
 from tidemark.shapes.load import Figures, Load, Rejects, Source, Staged
 from tidemark.shapes.opened import Opened, Recorded, RecordedSource, Relations, State
@@ -148,13 +149,14 @@ def _rejects(
 def _tried_stretch(
     warehouse: Warehouse, opened: Opened, plan: Plan, source: Source, stretch: Stretch
 ) -> int | None:
-    """Stage a stretch whose rejects may stop it on what the tables will be, where they are altered.
+    """Stage a stretch whose rows may stop it on what the tables will be, where they are altered.
 
     Returns:
         The number that this attempt had; None if there was none.
     """
     cfg, run = opened["cfg"], opened["run"]
-    if most_rejects(cfg, run) == 1 or run["empty"] or run.get("dry_run"):
+    may_stop = most_rejects(cfg, run) < 1 or can_stop(cfg)
+    if not may_stop or run["empty"] or run.get("dry_run"):
         return None
     if not alters_tables(warehouse, opened, plan):
         return None

@@ -10,6 +10,7 @@ from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.names import names_of
 from tidemark.rules.row_rules import failing_rows
+from tidemark.shapes.load import Figures
 from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
@@ -72,10 +73,12 @@ def broken_by_events(warehouse: Warehouse, cfg: Settings, staged: str) -> dict[s
     return _counts(warehouse, cfg, warehouse.macro("rule_counts_sql", cfg, staged, _OF_EVENTS))
 
 
-def tell_broken(warehouse: Warehouse, cfg: Settings, counts: Mapping[str, int], read: int) -> None:
+def tell_broken(
+    warehouse: Warehouse, cfg: Settings, counts: Mapping[str, int], figures: Figures
+) -> None:
     """Warn of rules that rows fail which go on; of others the rejects tell."""
     told = [
-        failing_rows(rule, counts, read)
+        failing_rows(rule, counts, figures)
         for rule in cfg.get("rules", [])
         if rule["on_fail"] != "quarantine" and counts.get(rule["name"])
     ]

@@ -143,7 +143,7 @@ def _commit_part(
     rejects = opened["relations"]["rejects"]
     condition = f"_commit_id = {of_commit}"
     tell_rejects(warehouse, cfg, figures, staged["rejects"], rejects, condition)
-    tell_broken(warehouse, cfg, broken, figures.get("rows_read", 0))
+    tell_broken(warehouse, cfg, broken, figures)
     said = []
     if commits and cfg["family"] != "enriched":
         said = _tell_erased_back(warehouse, opened, commit)
