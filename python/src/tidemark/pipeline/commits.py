@@ -41,17 +41,20 @@ def ensure_commits(warehouse: Warehouse, run: Run) -> Commits:
         return commits if is_there else {**commits, "are_missing": True}
     if _statements(warehouse, run, commits):
         with _making:
-            # another thread may have made them meanwhile
-            statements = _statements(warehouse, run, commits)
             try:
-                warehouse.macro("run_alone", statements, [commits["states"]])
+                _make(warehouse, run, commits)
             except Exception as error:
+                # another process has added the columns meanwhile
                 if _ADDED_AT_ONCE not in str(error):
                     raise
-                # another process has added the columns meanwhile
-                statements = _statements(warehouse, run, commits)
-                warehouse.macro("run_alone", statements, [commits["states"]])
+                _make(warehouse, run, commits)
     return commits
+
+
+def _make(warehouse: Warehouse, run: Run, commits: Commits) -> None:
+    """Make what is missing by now: another thread may have made it."""
+    if statements := _statements(warehouse, run, commits):
+        warehouse.macro("run_alone", statements, [commits["states"]])
 
 
 def _present_columns(warehouse: Warehouse, view: Any) -> list[str]:
