@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from tidemark.errors import ConfigError
 from tidemark.model.suggestions import did_you_mean, nearest
 
+_Named = TypeVar("_Named", bound=BaseModel)
 # of a union pydantic names the member that it tried
 _MEMBERS = ("str", "float", "int", "bool")
 
@@ -32,13 +34,37 @@ def raise_problems(
         raise ConfigError("\n  - ".join([f"{entity}: {holder} {len(errors)} {noun}", *errors]))
 
 
-def validation_problems(error: ValidationError, model: type[BaseModel]) -> list[str]:
-    """Return what is wrong with values of the YAML, each mistake once, by its place.
+def read_named(
+    given: Any, model: type[_Named], nouns: str, place: str, errors: list[str]
+) -> Iterator[tuple[str, _Named]]:
+    """Yield what a list of the YAML has, each with its place, by its name.
 
     Args:
-        error: What a class of the settings said.
-        model: The class.
+        given: The list; None is an empty one.
+        model: The class of its members, which have a name.
+        nouns: What they are called.
+        place: Where the list stands.
+        errors: Where problems go.
     """
+    if given is not None and not isinstance(given, list):
+        errors.append(f"{place} must be a list of {nouns}, found: {given}")
+        return
+    for number, one in enumerate(given or [], start=1):
+        name = one.get("name") if isinstance(one, Mapping) else None
+        setting = f"{place}.{name or number}"
+        try:
+            yield setting, model.model_validate(one)
+        except ValidationError as error:
+            errors += [f"{setting}: {problem}" for problem in _validation_problems(error, model)]
+
+
+def told_twice(names: Sequence[str]) -> list[str]:
+    """Return the names that are there more than once."""
+    return [name for name, times in Counter(names).items() if times > 1]
+
+
+def _validation_problems(error: ValidationError, model: type[BaseModel]) -> list[str]:
+    """Return what is wrong with values of the YAML, each mistake once, by its place."""
     problems, meant = [], set()
     found = [(*_place(item["loc"], model), item) for item in error.errors()]
     for place, known, item in found:

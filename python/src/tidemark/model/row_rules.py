@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
-
-from pydantic import ValidationError
 
 from tidemark.model.expressions import expression_problems
 from tidemark.model.given import Config
-from tidemark.model.problems import validation_problems
+from tidemark.model.problems import read_named, told_twice
 from tidemark.model.settings.row_rules import RowRule
 
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
@@ -32,7 +29,7 @@ def row_rules(node: Config, cfg: Config, given: Any, errors: list[str]) -> list[
         place = f"column `{column['name']}`: meta.tidemark.rules"
         rules += _read(column["settings"].get("rules"), place, column["name"], errors)
     rules += _constraints(node, cfg)
-    twice = [name for name, times in Counter(rule["name"] for rule in rules).items() if times > 1]
+    twice = told_twice([rule["name"] for rule in rules])
     errors += [f"rules: two rules have the name {name}" for name in twice]
     for rule in rules:
         errors += expression_problems(rule["setting"], rule["check"])
@@ -47,19 +44,7 @@ def row_rules(node: Config, cfg: Config, given: Any, errors: list[str]) -> list[
 def _read(
     given: Any, place: str, column: str | None, errors: list[str]
 ) -> Iterator[dict[str, Any]]:
-    if given is None:
-        return
-    if not isinstance(given, list):
-        errors.append(f"{place} must be a list of rules, found: {given}")
-        return
-    for number, one in enumerate(given, start=1):
-        name = one.get("name") if isinstance(one, Mapping) else None
-        setting = f"{place}.{name or number}"
-        try:
-            rule = RowRule.model_validate(one)
-        except ValidationError as error:
-            errors += [f"{setting}: {problem}" for problem in validation_problems(error, RowRule)]
-            continue
+    for setting, rule in read_named(given, RowRule, "rules", place, errors):
         check = _check_of(rule, column)
         if check is None:
             what = "check" if column is None else "one of check and accepted_values"
@@ -124,7 +109,7 @@ def _constraints(node: Config, cfg: Config) -> Iterator[dict[str, Any]]:
         whole += [(place, one) for one in column.get("constraints") or []]
     number = 0
     for place, one in whole:
-        if str(one.get("type")) not in ("check", "ConstraintType.check"):
+        if str(one["type"]) != "check":
             continue
         number += 1
         name = one.get("name") or f"check_{number}"

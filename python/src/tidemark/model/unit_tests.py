@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from tidemark.errors import ConfigError
-from tidemark.model.problems import raise_problems, validation_problems
+from tidemark.model.problems import raise_problems, read_named, told_twice
 from tidemark.model.settings.unit_tests import Given, Step, TableRows, UnitTest
 
 TABLES = ("current", "history", "log", "intervals", "feed", "rejects")
@@ -33,21 +30,13 @@ def unit_tests_of(node: Mapping[str, Any]) -> list[UnitTest]:
     """
     config = node["config"]
     settings = (config.get("meta") or {}).get("tidemark") or {}
-    given = settings.get("unit_tests") or []
-    if not isinstance(given, list):
-        raise_problems(node["alias"], [f"unit_tests must be a list of tests, found: {given}"])
-    tests, errors = [], []
-    for number, one in enumerate(given):
-        name = one.get("name") if isinstance(one, Mapping) else None
-        place = f"unit_tests.{name or number}"
-        try:
-            test = UnitTest.model_validate(one)
-        except ValidationError as error:
-            errors += [f"{place}: {problem}" for problem in validation_problems(error, UnitTest)]
-            continue
+    tests: list[UnitTest] = []
+    errors: list[str] = []
+    given = settings.get("unit_tests")
+    for place, test in read_named(given, UnitTest, "tests", "unit_tests", errors):
         tests.append(test)
         errors += [f"{place}: {problem}" for problem in _rules(test, settings, config)]
-    twice = [name for name, times in Counter(test.name for test in tests).items() if times > 1]
+    twice = told_twice([test.name for test in tests])
     errors += [f"unit_tests: two tests have the name {name}" for name in twice]
     raise_problems(node["alias"], errors)
     return tests
@@ -110,12 +99,13 @@ def _step_rules(
 
 
 def _one_of(table: TableRows, place: str) -> Iterator[str]:
-    names = ["rows", "csv", "file", *(("lines", "files", "inputs") if _is_given(table) else ())]
+    names = [
+        "rows",
+        "csv",
+        "file",
+        *(("lines", "files", "inputs") if isinstance(table, Given) else ()),
+    ]
     found = [name for name in names if getattr(table, name) is not None]
     if len(found) != 1:
         what = f"found {' and '.join(found)}" if found else "found nothing"
         yield f"{place} has one of {', '.join(names)}; {what}"
-
-
-def _is_given(table: TableRows) -> bool:
-    return isinstance(table, Given)
