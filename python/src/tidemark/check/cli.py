@@ -13,13 +13,7 @@ from tidemark.check.models import Checked, checked_models
 from tidemark.console import counted, stdout_console
 from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
 from tidemark.run.invoke import Invoker
-from tidemark.run.options import (
-    RunOptions,
-    find_profiles,
-    find_project,
-    parse_vars,
-    prepare_environment,
-)
+from tidemark.run.options import prepare_environment, project_options
 
 _EPILOG = """
 What only the files or the tables can tell (a column that an extract lacks, a configuration that is
@@ -57,15 +51,8 @@ def check(
 
     The rules are those of a run: the same macros judge.
     """
-    root = find_project(project_dir or Path.cwd())
-    options = RunOptions(
-        dates=[],
-        vars=parse_vars(vars_text),
-        project_dir=root,
-        profiles_dir=profiles_dir or find_profiles(root),
-        target=target,
-    )
-    prepare_environment(root)
+    options = project_options(vars_text, project_dir, profiles_dir, target)
+    prepare_environment(options.project_dir)
     invoker = Invoker(options, Console(stderr=True))
     if not invoker.parse():
         ctx.exit(2)

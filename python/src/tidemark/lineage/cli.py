@@ -19,13 +19,7 @@ from tidemark.options import (
     target_option,
     vars_option,
 )
-from tidemark.run.options import (
-    RunOptions,
-    find_profiles,
-    find_project,
-    parse_vars,
-    prepare_environment,
-)
+from tidemark.run.options import RunOptions, prepare_environment, project_options
 
 _EPILOG = """
 Lineage is told from the compiled SQL, the YAML and dbt's catalog.json if there is one
@@ -85,17 +79,9 @@ def _options(
     *,
     needs_extra: bool = True,
 ) -> RunOptions:
-    root = find_project(project_dir or Path.cwd())
-    options = RunOptions(
-        dates=[],
-        select=list(select),
-        exclude=list(exclude),
-        vars=parse_vars(vars_text),
-        project_dir=root,
-        profiles_dir=profiles_dir or find_profiles(root),
-        target=target,
-    )
-    prepare_environment(root)
+    chosen = {"select": list(select), "exclude": list(exclude)}
+    options = project_options(vars_text, project_dir, profiles_dir, target, **chosen)
+    prepare_environment(options.project_dir)
     missing = _missing_extra()
     if needs_extra and missing is not None:
         raise ConfigError(f"lineage {missing}")

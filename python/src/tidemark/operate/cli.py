@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,13 +14,7 @@ from tidemark.errors import ConfigError
 from tidemark.operate.call import Asked, Operation, operate, with_key
 from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
 from tidemark.run.invoke import Invoker
-from tidemark.run.options import (
-    RunOptions,
-    find_profiles,
-    find_project,
-    parse_vars,
-    prepare_environment,
-)
+from tidemark.run.options import prepare_environment, project_options
 from tidemark.state.project import Entity
 
 _END = """
@@ -217,15 +210,9 @@ def erase(entity: str, key: tuple[str, ...], vacuum: bool, **how: Any) -> None:
 def _operate(entity: str, call: Callable[[Entity], Operation], how: dict[str, Any]) -> None:
     from tidemark.spark.session import session_expected
 
-    root = find_project(how["project_dir"] or Path.cwd())
-    options = RunOptions(
-        dates=[],
-        vars=parse_vars(how["vars_text"]),
-        project_dir=root,
-        profiles_dir=how["profiles_dir"] or find_profiles(root),
-        target=how["target"],
-    )
-    prepare_environment(root)
+    names = ("vars_text", "project_dir", "profiles_dir", "target")
+    options = project_options(*(how[name] for name in names))
+    prepare_environment(options.project_dir)
     asked = Asked(how["dry_run"], how["yes"], can_ask=_can_ask())
     talk = Console(stderr=True)
     invoker = Invoker(options, talk)

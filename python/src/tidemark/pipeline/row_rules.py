@@ -43,21 +43,32 @@ def hold_to_rules(warehouse: Warehouse, cfg: Settings, plan: Plan) -> dict[str, 
         return {}
     macro, typed = warehouse.macro, typed_view(warehouse, cfg)
     view = macro("run_view", cfg["target"], "staged")
-    sql = macro("ruled_rows_sql", cfg, plan, typed)
-    kinds = {column["name"]: column["type"] for column in plan["columns"]}
+    sql, counts_sql = (
+        macro("ruled_rows_sql", cfg, plan, typed),
+        macro("rule_counts_sql", cfg, typed),
+    )
+    is_tried = False
     if macro("can", "parse_expressions"):
-        errors = []
-        lacks = "the extract does not have"
-        for setting, check in rule_expressions(cfg):
-            asked = f"select not ({check}) from {typed}"
-            names = names_of(plan["columns"])
-            errors.append(meaning_problem(warehouse, setting, check, asked, lacks, names))
-        raise_problems(cfg["entity"], [error for error in errors if error])
+        # all at once; which one it is Spark is asked where it refuses them
+        if warehouse.adapter.analysis_error(counts_sql):
+            _raise_no_condition(warehouse, cfg, plan, typed)
         given = [check for _, check in rule_expressions(cfg)]
-        if warehouse.adapter.try_view(view, sql, given, kinds):
-            return _counts(warehouse, cfg, macro("rule_counts_sql", cfg, typed))
-    make_view(warehouse, view, sql)
-    return _counts(warehouse, cfg, macro("rule_counts_sql", cfg, typed))
+        kinds = {column["name"]: column["type"] for column in plan["columns"]}
+        is_tried = warehouse.adapter.try_view(view, sql, given, kinds)
+    if not is_tried:
+        make_view(warehouse, view, sql)
+    return _counts(warehouse, cfg, counts_sql)
+
+
+def _raise_no_condition(warehouse: Warehouse, cfg: Settings, plan: Plan, typed: str) -> None:
+    names, lacks = names_of(plan["columns"]), "the extract does not have"
+    errors = [
+        meaning_problem(
+            warehouse, setting, check, f"select not ({check}) from {typed}", lacks, names
+        )
+        for setting, check in rule_expressions(cfg)
+    ]
+    raise_problems(cfg["entity"], [error for error in errors if error])
 
 
 def broken_by_events(warehouse: Warehouse, cfg: Settings, staged: str) -> dict[str, int]:

@@ -57,6 +57,36 @@ def parse_vars(text: str | None) -> dict[str, Any]:
     return {str(key): item for key, item in value.items()}
 
 
+def project_options(
+    vars_text: str | None,
+    project_dir: Path | None,
+    profiles_dir: Path | None,
+    target: str | None,
+    **others: Any,
+) -> RunOptions:
+    """Return what the options that commands share ask for, without a business date.
+
+    Args:
+        vars_text: `--vars`.
+        project_dir: `--project-dir`; None: this folder's project.
+        profiles_dir: `--profiles-dir`; None: as find_profiles() has it.
+        target: `--target`.
+        **others: What else is asked for, by its name in RunOptions.
+
+    Raises:
+        ConfigError: There is no project, or the vars are none.
+    """
+    root = find_project(project_dir or Path.cwd())
+    return RunOptions(
+        dates=[],
+        vars=parse_vars(vars_text),
+        project_dir=root,
+        profiles_dir=profiles_dir or find_profiles(root),
+        target=target,
+        **others,
+    )
+
+
 def find_project(start: Path) -> Path:
     """Return the nearest folder with a dbt_project.yml, at or above `start`."""
     start = start.absolute()

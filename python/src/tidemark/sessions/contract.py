@@ -133,7 +133,7 @@ def _ends(what: str) -> exp.Expression:
 _WHOLE = "TINYINT|SMALLINT|INTEGER|BIGINT"
 _FLOATING = "FLOAT|DOUBLE"
 _PLAIN = rf"{_WHOLE}|BOOLEAN|DECIMAL\(\d+,[0-6]\)"
-_TEXTS = rf"{_WHOLE}|VARCHAR|BOOLEAN|DATE|DECIMAL\(\d+,[0-6]\)"
+_TEXTS = rf"{_PLAIN}|VARCHAR|DATE"
 
 
 def _cast(node: exp.Expression) -> exp.Expression:

@@ -16,13 +16,7 @@ from tidemark import distribution_version
 from tidemark.cli import COMMANDS, call
 from tidemark.home import tidemark_home
 from tidemark.options import profiles_dir_option, project_dir_option, target_option
-from tidemark.run.options import (
-    RunOptions,
-    find_profiles,
-    find_project,
-    parse_vars,
-    prepare_environment,
-)
+from tidemark.run.options import RunOptions, prepare_environment, project_options
 
 _EPILOG = """
 Commands are typed as after `tidemark`: run, test, changes, history, status, rejects, diff, check, …
@@ -64,15 +58,8 @@ def shell(
 
     Saved files of the project are noticed, and only what changed is parsed again.
     """
-    root = find_project(project_dir or Path.cwd())
-    options = RunOptions(
-        dates=[],
-        vars=parse_vars(vars_text),
-        project_dir=root,
-        profiles_dir=profiles_dir or find_profiles(root),
-        target=target,
-    )
-    prepare_environment(root)
+    options = project_options(vars_text, project_dir, profiles_dir, target)
+    prepare_environment(options.project_dir)
     from tidemark.run.kept import projects_kept
     from tidemark.spark.session import session_expected
 
@@ -80,7 +67,11 @@ def shell(
     # Spark starts while dbt parses the project
     with session_expected(), projects_kept():
         lines = None if sys.stdin.isatty() else sys.stdin
-        ctx.exit(serve(options, {**given, "project_dir": root}, Console(stderr=True), lines))
+        ctx.exit(
+            serve(
+                options, {**given, "project_dir": options.project_dir}, Console(stderr=True), lines
+            )
+        )
 
 
 def serve(

@@ -6,7 +6,6 @@ import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,13 +17,7 @@ from tidemark.failures import Failure, read_failures, succeeded_at
 from tidemark.home import tidemark_home
 from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
 from tidemark.run.dates import parse_business_dates
-from tidemark.run.options import (
-    RunOptions,
-    find_profiles,
-    find_project,
-    parse_vars,
-    prepare_environment,
-)
+from tidemark.run.options import RunOptions, prepare_environment, project_options
 from tidemark.state import show
 from tidemark.state.commits import Commit, by_relation, of_models, read_commits
 from tidemark.state.mirrors import mirrors_of
@@ -336,14 +329,8 @@ def options_of(where: dict[str, Any]) -> RunOptions:
     Raises:
         ConfigError: There is none.
     """
-    root = find_project(where["project_dir"] or Path.cwd())
-    return RunOptions(
-        dates=[],
-        vars=parse_vars(where["vars_text"]),
-        project_dir=root,
-        profiles_dir=where["profiles_dir"] or find_profiles(root),
-        target=where["target"],
-    )
+    names = ("vars_text", "project_dir", "profiles_dir", "target")
+    return project_options(*(where[name] for name in names))
 
 
 def chosen_entities(project: KnownProject, names: Iterable[str]) -> list[Entity]:

@@ -52,7 +52,7 @@ def json_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(value_text(name)): json_value(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        if _is_map(value):
+        if is_map(value):
             return json_value(dict(value))
         return [json_value(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
@@ -134,7 +134,8 @@ def told_change(old: Any, new: Any, widest: int = _WIDEST) -> tuple[str, str]:
     return shortened("…" + texts[0][since:], widest), shortened("…" + texts[1][since:], widest)
 
 
-def _is_map(value: list[Any] | tuple[Any, ...]) -> bool:
+def is_map(value: list[Any] | tuple[Any, ...]) -> bool:
+    """Say whether a list is a map, as Arrow gives one: pairs of a key and its value."""
     # as Arrow gives a map; a list of rows has lists or dicts
     pairs = isinstance(value, list) and all(isinstance(one, tuple) for one in value)
     return bool(value) and pairs and all(len(one) == 2 for one in value)

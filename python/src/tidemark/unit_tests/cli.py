@@ -26,13 +26,7 @@ from tidemark.options import (
     vars_option,
     verbose_option,
 )
-from tidemark.run.options import (
-    RunOptions,
-    find_profiles,
-    find_project,
-    parse_vars,
-    prepare_environment,
-)
+from tidemark.run.options import RunOptions, prepare_environment, project_options
 
 if TYPE_CHECKING:
     from tidemark.unit_tests.runner import Result
@@ -105,18 +99,11 @@ def test(
     """
     if record and not (chosen or select):
         raise ConfigError("--record writes into the YAML: name the tests, --name or --select")
-    root = find_project(project_dir or Path.cwd())
-    options = RunOptions(
-        dates=[],
-        select=list(select),
-        exclude=list(exclude),
-        vars=parse_vars(vars_text),
-        project_dir=root,
-        profiles_dir=profiles_dir or find_profiles(root),
-        target=target,
-        verbose=verbose,
+    chosen_models = {"select": list(select), "exclude": list(exclude)}
+    options = project_options(
+        vars_text, project_dir, profiles_dir, target, **chosen_models, verbose=verbose
     )
-    prepare_environment(root)
+    prepare_environment(options.project_dir)
     ctx.exit(run_tests(options, chosen, engine, junit, is_kept=keep, records=record))
 
 

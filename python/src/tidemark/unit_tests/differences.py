@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from tidemark.model.settings.unit_tests import Row
 from tidemark.model.suggestions import did_you_mean
+from tidemark.state.values import is_map, value_text
 
 _FLAGS = {"true": True, "false": False}
 
@@ -158,14 +159,12 @@ def _is_meant(expected: Any, found: Any, zone: ZoneInfo) -> bool:
 
 def _read(expected: Any, found: Any, zone: ZoneInfo) -> Any:
     """Return what is expected in the type of what is found."""
-    text = "true" if expected is True else "false" if expected is False else str(expected)
+    text = str(value_text(expected))
     if isinstance(found, bool):
         return _FLAGS.get(text.lower())
-    if isinstance(found, int):
-        return Decimal(text)
     if isinstance(found, float):
         return float(text)
-    if isinstance(found, Decimal):
+    if isinstance(found, int | Decimal):
         return Decimal(text)
     if isinstance(found, dt.datetime):
         read = dt.datetime.fromisoformat(text)
@@ -203,8 +202,7 @@ def plain_value(value: Any, zone: ZoneInfo) -> Any:
     if isinstance(value, Mapping):
         return {name: plain_value(one, zone) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        pairs = bool(value) and all(isinstance(one, tuple) and len(one) == 2 for one in value)
-        if pairs:
+        if is_map(value):
             return {name: plain_value(one, zone) for name, one in value}
         return [plain_value(one, zone) for one in value]
     return value

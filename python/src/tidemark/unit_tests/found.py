@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,32 +115,3 @@ def write_input(
         for place, (name, kind) in zip(names, columns.items(), strict=True)
     ]
     frame.select(*typed).writeTo(relation).using(file_format).createOrReplace()
-
-
-def types_of(node: Any, rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the types of the columns of an input: as its YAML declares them, else as rows say.
-
-    Args:
-        node: The model or source, of dbt's manifest.
-        rows: What is given.
-    """
-    declared = {
-        name.lower(): str(column.data_type)
-        for name, column in node.columns.items()
-        if column.data_type
-    }
-    names = dict.fromkeys(name for row in rows for name in row)
-    names = names or dict.fromkeys(str(name) for name in node.columns)
-    return {name: declared.get(name.lower()) or _kind_of(rows, name) for name in names}
-
-
-def _kind_of(rows: Sequence[Mapping[str, Any]], name: str) -> str:
-    first = next((row[name] for row in rows if row.get(name) is not None), "")
-    kinds: dict[type, str] = {
-        bool: "boolean",
-        int: "bigint",
-        float: "double",
-        dt.date: "date",
-        dt.datetime: "timestamp",
-    }
-    return kinds.get(type(first), "string")

@@ -14,7 +14,7 @@ from tidemark.errors import ConfigError
 from tidemark.model.settings.unit_tests import Given, Row
 from tidemark.state.values import json_value, value_text
 from tidemark.unit_tests.cases import Case
-from tidemark.unit_tests.rows import rows_of
+from tidemark.unit_tests.rows import rows_of, types_of
 
 
 def location_of(case: Case) -> str:
@@ -154,14 +154,13 @@ def _envelope(row: Row, case: Case, number: int) -> Row:
 def _write_parquet(case: Case, rows: Sequence[Row], path: Path) -> None:
     import duckdb
 
-    names = list(dict.fromkeys(name for row in rows for name in row)) or list(case.node.columns)
-    kinds = {name: _duck_type(case.node.columns.get(name), rows, name) for name in names}
+    kinds = {name: _duck_type(kind) for name, kind in types_of(case.node, rows).items()}
     values = ", ".join(
-        "(" + ", ".join(_cast_sql(row.get(name), kinds[name]) for name in names) + ")"
+        "(" + ", ".join(_cast_sql(row.get(name), kind) for name, kind in kinds.items()) + ")"
         for row in rows
     )
-    columns = ", ".join(map(identifier, names))
-    nulls = ", ".join(f"cast(null as {kinds[name]})" for name in names)
+    columns = ", ".join(map(identifier, kinds))
+    nulls = ", ".join(f"cast(null as {kind})" for kind in kinds.values())
     select = f"select * from (values {values or f'({nulls})'}) as given({columns})"
     limit = "" if values else " limit 0"
     try:
@@ -179,13 +178,8 @@ def _cast_sql(value: Any, kind: str) -> str:
     return f"cast({told}::json as {kind})" if is_nested else f"cast({told} as {kind})"
 
 
-def _duck_type(column: Any, rows: Sequence[Row], name: str) -> str:
-    declared = getattr(column, "data_type", None)
-    if declared:
-        from sqlglot import exp
+def _duck_type(kind: str) -> str:
+    from sqlglot import exp
 
-        known = known_type(str(declared).lower().replace(" ", ""))
-        return known.duck if known else exp.DataType.build(declared, "spark").sql("duckdb")
-    first = next((row[name] for row in rows if row.get(name) is not None), "")
-    kinds = {bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE"}
-    return kinds.get(type(first), "VARCHAR")
+    known = known_type(kind.lower().replace(" ", ""))
+    return known.duck if known else exp.DataType.build(kind, "spark").sql("duckdb")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +72,32 @@ def _rows_of_csv(text: str, place: str) -> list[Row]:
 
 def _row(names: list[str], cells: list[str]) -> dict[str, Any]:
     return {name: cell or None for name, cell in zip(names, cells, strict=True)}
+
+
+def types_of(node: Any, rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the types of the columns of rows: as the YAML declares them, else as the rows say.
+
+    Args:
+        node: The model or source, of dbt's manifest.
+        rows: What is given.
+    """
+    declared = {
+        name.lower(): str(column.data_type)
+        for name, column in node.columns.items()
+        if column.data_type
+    }
+    names = dict.fromkeys(name for row in rows for name in row)
+    names = names or dict.fromkeys(str(name) for name in node.columns)
+    return {name: declared.get(name.lower()) or _kind_of(rows, name) for name in names}
+
+
+def _kind_of(rows: Sequence[Mapping[str, Any]], name: str) -> str:
+    first = next((row[name] for row in rows if row.get(name) is not None), "")
+    kinds: dict[type, str] = {
+        bool: "boolean",
+        int: "bigint",
+        float: "double",
+        dt.date: "date",
+        dt.datetime: "timestamp",
+    }
+    return kinds.get(type(first), "string")

@@ -28,13 +28,12 @@ from tidemark.unit_tests.found import (
     rows_found,
     rows_of_query,
     tables_of,
-    types_of,
     write_input,
 )
 from tidemark.unit_tests.landing import land
 from tidemark.unit_tests.project import inputs_of, manifest_of, profile_text, table_of
 from tidemark.unit_tests.record import recorded_rows
-from tidemark.unit_tests.rows import rows_of
+from tidemark.unit_tests.rows import rows_of, types_of
 
 # the date of events that have none
 _NO_DATE = dt.date(2026, 1, 1)
@@ -177,7 +176,8 @@ class Runner:
                 for case in ready:
                     results[case.number].failures.append(Failure(step + 1, str(error)))
             else:
-                self._judge(ready, step, outcome, manifest, results)
+                look = self._record if self._records else self._judge
+                look(ready, step, outcome, manifest, results)
         for case in group:
             results[case.number].seconds += (time.monotonic() - began) / len(group)
 
@@ -254,9 +254,6 @@ class Runner:
         manifest: Any,
         results: dict[int, Result],
     ) -> None:
-        if self._records:
-            self._record(ready, step, outcome, manifest, results)
-            return
         went, counts = [], {one.name: one for one in outcome.results}
         for case in ready:
             said = _said(case, outcome)
