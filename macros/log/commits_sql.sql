@@ -3,7 +3,7 @@
 commit_id bigint Rises with the commits of an entity; the UTC moment it began as yyMMddHHmmssSSS
 relation string schema.name of the entity
 entity string Name of the entity
-kind string load, repeat (a date loaded again with nothing new), full_refresh, rehash, rollback, erase_key; of derived tables scd2, feed, shred; savepoint, clean, compact, populate_manifest
+kind string load, repeat (a date loaded again with nothing new), full_refresh, rehash, promote, rollback, erase_key; of derived tables scd2, feed, shred; savepoint, clean, compact, clone, populate_manifest
 business_date date The business date loaded
 state string inflight, completed, rolled_back
 started_at timestamp When the run of this entity began
@@ -33,8 +33,8 @@ log_version_before bigint Version of the log table before, where the format has 
 log_version_after bigint Version of the log table after
 current_version_before bigint Version of the current table before
 current_version_after bigint Version of the current table after
-source_relation string schema.name of what a derived table reads (scd2, feed)
-source_commit_id bigint The commit meant: how far a derived table has read (scd2, feed), where a rollback went to, the last one of the log that a full_refresh or rehash replaces, what a savepoint keeps, from where on clean left the changes
+source_relation string schema.name of what a derived table reads (scd2, feed), of a clone what it was made of, of a promote the clone
+source_commit_id bigint The commit meant: how far a derived table (scd2, feed) or a clone has read, where a rollback went to, the last one of the log that is replaced, what a savepoint keeps, from where on clean left the changes
 is_correction boolean Whether more was done to the log than to append what comes after everything in it
 undone_by bigint The rollback that undid the commit, which then is rolled_back
 config_fingerprint string md5 of config
@@ -49,7 +49,12 @@ state_at timestamp When this state was recorded
 
 {#- Kinds of commits that write the log: one of these in flight is finished or rolled back by the entity's next run. -#}
 {%- macro log_kinds() -%}
-    {{ return("'load', 'full_refresh', 'rehash', 'rollback'") }}
+    {{ return("'load', 'full_refresh', 'rehash', 'promote', 'rollback'") }}
+{%- endmacro -%}
+
+{#- Kinds of commits with which a new log takes the place of the old one. -#}
+{%- macro replacing_kinds() -%}
+    {{ return("'full_refresh', 'rehash', 'promote'") }}
 {%- endmacro -%}
 
 {#- One row per commit, its last state, over the append-only table of states. -#}
@@ -155,7 +160,7 @@ limit {{ most + 1 }}
 
 {#- The columns of a commit that judged_state() and derived_marks() look at. -#}
 {%- macro known_commit_columns() -%}
-    {{ return(['commit_id', 'kind', 'state', 'business_date', 'last_sequence_num', 'source_commit_id', 'rows_read', 'undone_by', 'config']) }}
+    {{ return(['commit_id', 'kind', 'state', 'business_date', 'last_sequence_num', 'source_commit_id', 'source_relation', 'rows_read', 'undone_by', 'config']) }}
 {%- endmacro -%}
 
 {#- All that a run needs to know of an entity's commits, as one row from one pass over them: the last ids, the configuration they were

@@ -5,7 +5,7 @@
     {%- set counted, chosen = 'count(*)', own ~ " and (state = 'rolled_back' or details is not null)" -%}
     {%- if load.get('last_commit_id') -%}
         {%- set other = 'commit_id <> ' ~ load['commit_id'] -%}
-        {%- set chosen = '(' ~ chosen ~ ' or ' ~ other ~ ' and commit_id > ' ~ load['last_commit_id'] ~ " and kind in ('full_refresh', 'rehash'))" -%}
+        {%- set chosen = '(' ~ chosen ~ ' or ' ~ other ~ ' and commit_id > ' ~ load['last_commit_id'] ~ " and kind in (" ~ tidemark.replacing_kinds() ~ "))" -%}
         {%- set counted = 'count_if(' ~ own ~ ')'
             ~ ' + count(distinct if(' ~ other ~ " and state <> 'rolled_back', commit_id, null))"
             ~ ' - count(distinct if(' ~ other ~ " and state = 'rolled_back', commit_id, null))" -%}

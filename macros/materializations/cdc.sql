@@ -18,6 +18,10 @@
     {%- do tidemark.check_unit_tests(model) -%}
     {{ run_hooks(pre_hooks) }}
 
+    {%- if invocation_args_dict.get('defer') and not run['full_refresh'] and not run['empty'] -%}
+        {%- set state = invocation_args_dict.get('defer_state') or invocation_args_dict.get('state') -%}
+        {%- do adapter.run_step('operations.clone.begin_deferred', tidemark, model, state | string) -%}
+    {%- endif -%}
     {%- set opened = tidemark.open_load(cfg, run, this.incorporate(type='table')) -%}
     {%- set figures = tidemark.load_entity(opened, compiled_code) -%}
     {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.summary(figures)) -%}{%- endcall -%}

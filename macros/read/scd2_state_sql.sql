@@ -17,7 +17,7 @@ replaced_logs as (
     from {{ commits }}
     where
         relation = {{ tidemark.string_literal(entity) }}
-        and kind in ('full_refresh', 'rehash')
+        and kind in ({{ tidemark.replacing_kinds() }})
         and state = 'completed'
 )
 

@@ -56,6 +56,6 @@ select
             {{ "completed_by <= current_timestamp() - interval " ~ retentions['superseded'] if retentions.get('superseded') else 'false' }} as is_old
         ))))
         from log_commits
-        where kind in ('full_refresh', 'rehash')
+        where kind in ({{ tidemark.replacing_kinds() }})
     ) as replaced_logs
 {%- endmacro -%}

@@ -26,7 +26,7 @@ listed as (
             order by commits.commit_id asc nulls last
             rows between unbounded preceding and 1 preceding
         ) as previous_version,
-        min(if(commits.kind in ('full_refresh', 'rehash') and commits.state = 'completed', commits.commit_id, null)) over (
+        min(if(commits.kind in ({{ tidemark.replacing_kinds() }}) and commits.state = 'completed', commits.commit_id, null)) over (
             partition by commits.relation
             order by commits.commit_id asc nulls last
             rows between 1 following and unbounded following

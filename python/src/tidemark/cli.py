@@ -33,6 +33,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "run": ("tidemark.run.cli", "run"),
         "plan": ("tidemark.plan.cli", "plan"),
         "apply": ("tidemark.plan.cli", "apply"),
+        "clone": ("tidemark.operate.clones_cli", "clone"),
+        "promote": ("tidemark.operate.clones_cli", "promote"),
         "shell": ("tidemark.shell.cli", "shell"),
     },
     "Look": {

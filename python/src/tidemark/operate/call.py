@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -85,13 +85,25 @@ def operate(
     entities = entities_of(invoker.manifest)
     if name not in entities:
         raise ConfigError(f"there is no entity named {name!r}.{nearest(name, entities)}")
-    call = operation(entities[name])
+    return operate_all(invoker, asked, [operation(entities[name])])
+
+
+def operate_all(invoker: Invoker, asked: Asked, calls: Sequence[Operation]) -> int:
+    """Say what operations would do, ask once, and do them; return the exit code.
+
+    Raises:
+        ConfigError: One of them refused, or nobody could be asked: nothing was done.
+    """
     out = stdout_console()
     # nobody needs to hear what is done at once all the same
     is_done_at_once = asked.yes and not asked.dry_run
     heard = io.StringIO()
     first = Console(file=heard, width=out.width) if is_done_at_once else out
-    said = invoker.operate(call.name, call.called(dry_run=True), first)
+    said = [
+        line
+        for call in calls
+        for line in invoker.operate(call.name, call.called(dry_run=True), first)
+    ]
     # whatever has something to do says what it would
     if asked.dry_run or not any(": would " in line for line in said):
         out.print(heard.getvalue(), end="", highlight=False, markup=False, soft_wrap=True)
@@ -103,7 +115,8 @@ def operate(
             click.echo("nothing was done", err=True)
             return 1
     try:
-        invoker.operate(call.name, call.called(dry_run=False), out)
+        for call in calls:
+            invoker.operate(call.name, call.called(dry_run=False), out)
     except ConfigError as error:
         click.echo(f"Error: {error}\n{_STOPPED}", err=True)
         return EXIT_STOPPED

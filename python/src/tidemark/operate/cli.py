@@ -17,7 +17,7 @@ from tidemark.run.invoke import Invoker
 from tidemark.run.options import prepare_environment, project_options
 from tidemark.state.project import Entity
 
-_END = """
+END = """
 What it would do is said first; it is done when you say so, or at once with --yes.
 
 \b
@@ -30,7 +30,7 @@ Exit codes:
 """
 
 
-def _operating(command: Callable[..., Any]) -> Callable[..., Any]:
+def operating(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command what all of them have."""
     for option in (
         target_option,
@@ -39,14 +39,18 @@ def _operating(command: Callable[..., Any]) -> Callable[..., Any]:
         vars_option,
         click.option("--yes", "-y", is_flag=True, help="Do it without asking."),
         click.option("--dry-run", is_flag=True, help="Only say what would be done."),
-        click.argument("entity"),
     ):
         command = option(command)
     return command
 
 
+def _of_one(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command an entity, too."""
+    return operating(click.argument("entity")(command))
+
+
 @click.command(
-    epilog=_END
+    epilog=END
     + """
 \b
 Examples:
@@ -56,7 +60,7 @@ Examples:
 )
 @click.option("--to", metavar="MOMENT", required=True, help="A commit id, a business date, a time.")
 @click.option("--together", is_flag=True, help="Also what the same runs wrote to other entities.")
-@_operating
+@_of_one
 def rollback(entity: str, to: str, together: bool, **how: Any) -> None:
     """Take an entity back to how it stood after a commit, a date's first load, or at a time."""
     arguments = {"to": _moment(to), "together": together or None}
@@ -64,7 +68,7 @@ def rollback(entity: str, to: str, together: bool, **how: Any) -> None:
 
 
 @click.command(
-    epilog=_END
+    epilog=END
     + """
 \b
 Example:
@@ -72,14 +76,14 @@ Example:
 """
 )
 @click.option("--from", "since", metavar="DATE", required=True, help="The first date to load.")
-@_operating
+@_of_one
 def restate(entity: str, since: str, **how: Any) -> None:
     """Load the dates from one on again, from the extracts that are still there."""
     _operate(entity, lambda one: Operation("restate", one.name, {"from": since}), how)
 
 
 @click.command(
-    epilog=_END
+    epilog=END
     + """
 \b
 Example:
@@ -89,7 +93,7 @@ Example:
 @click.option(
     "--drop", metavar="COLUMN", multiple=True, help="A column that extracts have no more."
 )
-@_operating
+@_of_one
 def rehash(entity: str, drop: tuple[str, ...], **how: Any) -> None:
     """Give a log the hashes of the present configuration, without a new version of any row."""
     arguments = {"drop": list(drop) or None}
@@ -97,21 +101,21 @@ def rehash(entity: str, drop: tuple[str, ...], **how: Any) -> None:
 
 
 @click.command(
-    epilog=_END
+    epilog=END
     + """
 \b
 Example:
   tidemark rebuild airports
 """
 )
-@_operating
+@_of_one
 def rebuild(entity: str, **how: Any) -> None:
     """Make an entity's table anew from its log, as where a file of it is damaged."""
     _operate(entity, lambda one: Operation("rebuild", one.name), how)
 
 
 @click.command(
-    epilog=_END
+    epilog=END
     + """
 \b
 Examples:
@@ -122,7 +126,7 @@ Examples:
 @click.option("--commit", type=int, metavar="ID", help="Default: the last one.")
 @click.option("--name", metavar="TEXT", help="What to call it.")
 @click.option("--remove", is_flag=True, help="Take the savepoint away.")
-@_operating
+@_of_one
 def savepoint(entity: str, commit: int | None, name: str | None, remove: bool, **how: Any) -> None:
     """Keep a commit from `clean`: what was known then can be read while it is there."""
     arguments = {"commit": commit, "name": name, "remove": remove or None}
@@ -130,7 +134,7 @@ def savepoint(entity: str, commit: int | None, name: str | None, remove: bool, *
 
 
 @click.command(
-    epilog=_END
+    epilog=END
     + """
 \b
 Examples:
@@ -144,7 +148,7 @@ Examples:
     help="How long to keep what, in place of the settings, such as 'superseded: 30 days'.",
 )
 @click.option("--vacuum", is_flag=True, help="Also remove files of former versions.")
-@_operating
+@_of_one
 def clean(entity: str, retention: str | None, vacuum: bool, **how: Any) -> None:
     """Take away what the retention settings do not keep any more."""
     kept = None
@@ -163,7 +167,7 @@ def clean(entity: str, retention: str | None, vacuum: bool, **how: Any) -> None:
 
 
 @click.command(
-    epilog=_END
+    epilog=END
     + """
 \b
 Example:
@@ -172,7 +176,7 @@ Example:
 )
 @click.option("--target-file-size", metavar="SIZE", help="Such as '128 MB', which is the default.")
 @click.option("--max-partitions", type=click.IntRange(min=1), metavar="N", help="Of the log.")
-@_operating
+@_of_one
 def compact(
     entity: str, target_file_size: str | None, max_partitions: int | None, **how: Any
 ) -> None:
@@ -182,7 +186,7 @@ def compact(
 
 
 @click.command(
-    epilog=_END
+    epilog=END
     + """
 \b
 Examples:
@@ -191,7 +195,7 @@ Examples:
   tidemark erase order_lines 4711 NULL           # one without a value; "'NULL'" is that text
 """
 )
-@_operating
+@_of_one
 @click.argument("key", nargs=-1, required=True)
 @click.option("--vacuum", is_flag=True, help="Also files of former versions; ends time travel.")
 def erase(entity: str, key: tuple[str, ...], vacuum: bool, **how: Any) -> None:
@@ -208,10 +212,21 @@ def erase(entity: str, key: tuple[str, ...], vacuum: bool, **how: Any) -> None:
 
 
 def _operate(entity: str, call: Callable[[Entity], Operation], how: dict[str, Any]) -> None:
+    with_project(how, lambda invoker, asked: operate(invoker, asked, call, entity))
+
+
+def with_project(how: dict[str, Any], act: Callable[[Invoker, Asked], int], **others: Any) -> None:
+    """Parse the project while Spark starts, do something with it, and exit by what that returns.
+
+    Args:
+        how: What the options of operating() were given.
+        act: What is done, by how far to go.
+        **others: What else is asked for, by its name in RunOptions.
+    """
     from tidemark.spark.session import session_expected
 
     names = ("vars_text", "project_dir", "profiles_dir", "target")
-    options = project_options(*(how[name] for name in names))
+    options = project_options(*(how[name] for name in names), **others)
     prepare_environment(options.project_dir)
     asked = Asked(how["dry_run"], how["yes"], can_ask=_can_ask())
     talk = Console(stderr=True)
@@ -220,7 +235,7 @@ def _operate(entity: str, call: Callable[[Entity], Operation], how: dict[str, An
     with session_expected():
         with talk.status("reading the project …"):
             is_parsed = invoker.parse()
-        code = operate(invoker, asked, call, entity) if is_parsed else 2
+        code = act(invoker, asked) if is_parsed else 2
     click.get_current_context().exit(code)
 
 

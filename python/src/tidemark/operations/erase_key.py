@@ -9,6 +9,7 @@ from typing import Any
 from tidemark.errors import ConfigError, UsageError
 from tidemark.model.suggestions import did_you_mean
 from tidemark.operate import kept, traces
+from tidemark.operations.clone import clones_of
 from tidemark.operations.entity import (
     begin_operation,
     is_true,
@@ -104,6 +105,7 @@ def erase_key(
         files = _vacuumed_files(warehouse)
     say(warehouse, entity, f"erased the key in commit {record['commit_id']}; {files}")
     _tell_traces(warehouse, entity, erased, not isinstance(key, str))
+    _tell_clones(warehouse, opened)
 
 
 def _vacuumed_files(warehouse: Warehouse) -> str:
@@ -130,6 +132,18 @@ def _tell_traces(warehouse: Warehouse, entity: str, erased: Values, is_logged: b
             entity,
             "the key stands, whole or as a word, in files that erase leaves alone: "
             f"{', '.join(files)}. Remove them, or those lines",
+        )
+
+
+def _tell_clones(warehouse: Warehouse, opened: Opened) -> None:
+    """Name the clones that may have the key still: they have files of their own."""
+    if not warehouse.macro("can", "remove_files"):
+        return
+    if there := clones_of(warehouse, opened["cfg"]["relation"]):
+        warehouse.warn(
+            opened["cfg"]["entity"],
+            f"clones of it may have the key still: {', '.join(there)}. Erase it there too, by a "
+            "target with that schema, or remove them: tidemark clone --remove",
         )
 
 

@@ -8,6 +8,7 @@ from tidemark.pipeline.delta_files import (
     has_files,
     is_written_at_once,
 )
+from tidemark.pipeline.promoting import take_over_commits
 from tidemark.pipeline.rejects import reopen_rejects, resolve_rejects
 from tidemark.pipeline.tables import (
     SWAPPED,
@@ -18,6 +19,7 @@ from tidemark.pipeline.tables import (
 )
 from tidemark.pipeline.timeline import mark_undone
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.commits import REPLACING
 from tidemark.rules.timeline import with_last
 from tidemark.shapes.load import Figures, Load
 from tidemark.shapes.opened import Commit, Opened, Relations, State
@@ -52,8 +54,10 @@ def apply_load(
     cfg, relations = opened["cfg"], opened["relations"]
     if cfg["family"] == "enriched":
         return
-    if load["kind"] in ("full_refresh", "rehash"):
+    if commit["kind"] in REPLACING:
         _swap_logs(warehouse, opened, commit)
+        if commit["kind"] == "promote":
+            load = take_over_commits(warehouse, opened, commit, load)
         load = {**load, "rebuild": True}
         make_current(warehouse, cfg, plan, relations)
         make_history_view(warehouse, cfg, plan, relations)

@@ -131,7 +131,7 @@ def log_has_landed(warehouse: Warehouse, opened: Found, commit: Commit, numbers:
     """Say whether the log has a commit."""
     log, commit_id, kind = opened["relations"]["log_table"], commit["commit_id"], commit["kind"]
     logged = numbers["rows_logged"]
-    if kind == "rehash":
+    if kind in ("rehash", "promote"):
         old = warehouse.macro("old_relation", log, commit_id)
         return (
             not relation_exists(warehouse, log)

@@ -8,12 +8,13 @@ from tidemark.pipeline.commits import entity_state, record_commit
 from tidemark.pipeline.committing import raise_finished, raise_moved
 from tidemark.pipeline.tables import has_commit, relation_exists
 from tidemark.pipeline.warehouse import Warehouse
+from tidemark.rules.commits import REPLACING
 from tidemark.shapes.opened import Commit, Commits, Found, Inflight, Opened
 
 
 def replaces_log(commit: Commit | Inflight) -> bool:
     """Say whether a commit writes a new log in the place of the old one."""
-    return commit["kind"] in ("full_refresh", "rehash")
+    return commit["kind"] in REPLACING
 
 
 def fence_log(warehouse: Warehouse, file_format: str, log_table: Any, commit_id: int) -> None:
@@ -62,7 +63,7 @@ def check_is_alone(warehouse: Warehouse, opened: Opened, commit: Commit) -> None
         any(int(left["commit_id"]) != commit_id for left in state["inflight"])
         or int(state["last_commit_id"] or 0) > int(opened["state"]["last_commit_id"] or 0)
         or (
-            commit["kind"] == "rehash"
+            commit["kind"] != "full_refresh"
             and erases_beside(warehouse, commits, relation, opened["state"]["last_id"])
         )
     )
@@ -107,7 +108,7 @@ def has_new_log(warehouse: Warehouse, log_table: Any, commit: Commit, rows: Any)
     new_log = warehouse.macro("new_relation", log_table)
     if not relation_exists(warehouse, new_log):
         return False
-    if commit["kind"] == "rehash":
+    if commit["kind"] != "full_refresh":
         return bool(warehouse.macro("row_count", new_log) == int(rows or 0))
     return rows == 0 or has_commit(warehouse, new_log, commit["commit_id"])
 

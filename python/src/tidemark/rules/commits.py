@@ -15,7 +15,9 @@ from tidemark.shapes.opened import DatedLoad, Inflight, State
 
 CommitState = Mapping[str, Any]
 
-LOG_KINDS = ("load", "full_refresh", "rehash", "rollback")
+LOG_KINDS = ("load", "full_refresh", "rehash", "promote", "rollback")
+REPLACING = ("full_refresh", "rehash", "promote")
+"""With these a new log takes the place of the old one."""
 
 
 def last_states(states: Iterable[CommitState]) -> list[CommitState]:
@@ -120,7 +122,7 @@ def judged_marks(
         "done": next(
             (one for one in own if one["kind"] == kind and one["state"] == "completed"), None
         ),
-        "replaced": [one for one in completed if one["kind"] in ("full_refresh", "rehash")],
+        "replaced": [one for one in completed if one["kind"] in REPLACING],
         "ended": next((one for one in ended if not begun or one < min(begun)), 0),
         "undone": [one["commit_id"] for one in others if one["state"] == "rolled_back"],
     }

@@ -75,7 +75,7 @@ def steps_to(timeline: Sequence[Commit], target: int) -> Steps:
     moved = [
         commit
         for commit in timeline
-        if commit["kind"] != "rehash"
+        if commit["kind"] not in ("rehash", "promote")
         and (commit["commit_id"] in now) != (commit["commit_id"] in then)
     ]
     if all(commit["kind"] == "rollback" for commit in moved):

@@ -14,6 +14,7 @@ Kind = Literal[
     "load",
     "full_refresh",
     "rehash",
+    "promote",
     "rollback",
     "repeat",
     "feed",
@@ -24,8 +25,9 @@ Kind = Literal[
     "erase_key",
     "populate_manifest",
     "savepoint",
+    "clone",
 ]
-"""What a commit is of. The first five are of a log; `repeat`: there was nothing new."""
+"""What a commit is of. Up to `repeat` they are of a log; `repeat`: there was nothing new."""
 
 
 class Run(TypedDict):

@@ -87,12 +87,12 @@ def fill_metastore(session: SparkSession, home: Home) -> list[str]:
     """
     if is_iceberg(session):
         found = [
-            _register_iceberg(session, schema, name, folder)
+            register_iceberg(session, schema, name, folder)
             for (schema, name), folder in _newest(home.warehouse).items()
         ]
     else:
         tables = _folders(home.warehouse, _COMMITS)
-        found = [_register_delta(session, schema, folder) for schema, folder in tables]
+        found = [register_delta(session, schema, folder) for schema, folder in tables]
     _write(home, None, _read(home))
     return found
 
@@ -249,7 +249,8 @@ def _newest(warehouse: Path) -> dict[tuple[str, str], Path]:
     return {name: folder for name, (_, folder) in found.items()}
 
 
-def _register_delta(session: SparkSession, schema: str, folder: Path) -> str:
+def register_delta(session: SparkSession, schema: str, folder: Path) -> str:
+    """Have the catalog know a table of Delta by the name of its folder; return schema.table."""
     _make_schema(session, schema)
     jvm: Any = session._jvm
     table = table_identifier(jvm, schema, folder.name)
@@ -259,7 +260,8 @@ def _register_delta(session: SparkSession, schema: str, folder: Path) -> str:
     return f"{schema}.{folder.name}"
 
 
-def _register_iceberg(session: SparkSession, schema: str, name: str, folder: Path) -> str:
+def register_iceberg(session: SparkSession, schema: str, name: str, folder: Path) -> str:
+    """Have the catalog know a table of Iceberg, wherever its files lay; return schema.table."""
     from tidemark.state.iceberg import newest_description
 
     _make_schema(session, schema)

@@ -269,7 +269,7 @@ def _is_news(commit: Commit, read: Commit) -> bool:
     if commit.kind == "load":
         # what changed nothing has no rows in the log, by which intervals say how far they read
         return commit.changed > 0 or bool(commit.is_correction) or commit.rows_inserted is None
-    if commit.kind == "rehash":
+    if commit.kind in ("rehash", "promote"):
         # it leaves the numbers in the log as they are
         return commit.commit_id > read.commit_id
     return commit.kind in (*LOADS, "rollback")

@@ -22,6 +22,7 @@ from tidemark.spark.catalog import (
     syntax_error,
     table_names,
 )
+from tidemark.spark.clones import clone_table
 from tidemark.spark.delta import (
     file_count,
     listed_bytes,
@@ -80,6 +81,24 @@ class TablesAdapter(SessionAdapter):
         """
         with self.connections.exception_handler(f"clear_debris({relation})"):
             return clear_debris(self._session, relation.schema, relation.identifier)
+
+    def clone_table(self, source: Any, target: Any) -> int:
+        """Make a table of its own over the files of another one.
+
+        Args:
+            source: The relation.
+            target: The one to be made, which is not there.
+
+        Returns:
+            How many files were copied, as they could not be linked.
+        """
+        with self.connections.exception_handler(f"clone_table({source}, {target})"):
+            copied: int = clone_table(
+                self._session,
+                (source.schema, source.identifier),
+                (target.schema, target.identifier),
+            )
+            return copied
 
     def clear_slices(self, relation: Any) -> int:
         """Remove the folders of slices that a killed run left without a table.

@@ -1,0 +1,368 @@
+"""A model's tables in another schema, over the same files, with commits that go on from there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tidemark.errors import DataError, UsageError
+from tidemark.operations.entity import asked_run, is_true, say
+from tidemark.operations.tables import SIDES, drop_any, kept_tables
+from tidemark.pipeline.commits import ensure_commits, entity_state, known_states, record_commit
+from tidemark.pipeline.promoting import copy_commits
+from tidemark.pipeline.tables import make_history_view, relation_exists
+from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.commits import CommitState, last_states
+from tidemark.shapes.opened import Commit, Commits, Run
+from tidemark.shapes.settings import Settings
+
+KINDS = ["cdc", "atomic", "scd2", "feed", "shred"]
+_TRIES = 3
+
+
+class Entity(NamedTuple):
+    """A model's tables in one schema.
+
+    Attributes:
+        name: The model.
+        current: Its table, a relation.
+        commits: Where its commits are.
+    """
+
+    name: str
+    current: Any
+    commits: Commits
+
+    @property
+    def relation(self) -> str:
+        """The table as tidemark_commits names it."""
+        return f"{self.current.schema}.{self.current.identifier}"
+
+
+def clone(
+    warehouse: Warehouse, entity: str, to: Any, replace: Any, remove: Any, dry_run: Any
+) -> None:
+    """Clone a model, or remove its clone.
+
+    The clone is recorded in flight first and its commits last, so that what a killed call left is
+    known as that: the next call begins anew.
+    """
+    macro = warehouse.macro
+    if not macro("can", "remove_files"):
+        raise UsageError("clone and promote need `method: session`: they link files")
+    node, run = macro("entity_node", entity, KINDS), asked_run(warehouse, is_true(dry_run))
+    here = entity_here(warehouse, node, run)
+    there = entity_there(warehouse, here, run, to)
+    own = commits_of(warehouse, there)
+    if is_true(remove):
+        _remove(warehouse, node, there, own, is_true(dry_run))
+        return
+    _check_free(warehouse, here, there, own, is_true(replace))
+    _settled(warehouse, here)
+    if is_true(dry_run):
+        tables = _tables(warehouse, node, here.current)
+        noun = "table" if len(tables) == 1 else "tables"
+        say(warehouse, entity, f"would clone {len(tables)} {noun} to {there.relation}")
+        return
+    _clone(warehouse, node, here, there, base_schemas(warehouse, run, to))
+
+
+def begin_deferred(warehouse: Warehouse, node: Values, state: str) -> None:
+    """Have a model that dbt defers, and that has no table yet, begin with a clone of the other one.
+
+    Args:
+        warehouse: Where both are.
+        node: The model.
+        state: The folder of `--state`, with the manifest of the other target.
+    """
+    told = _node_in(str(Path(state) / "manifest.json"), str(node["unique_id"]))
+    if told is None or not warehouse.macro("can", "remove_files"):
+        return
+    macro, run = warehouse.macro, warehouse.macro("run_config")
+    current = macro("_table_of", node)
+    there = Entity(str(node["name"]), current, ensure_commits(warehouse, run))
+    own = commits_of(warehouse, there)
+    is_left = bool(own) and mark_of(own[:1]) is not None and own[0]["state"] == "inflight"
+    if (own and not is_left) or (not own and relation_exists(warehouse, current)):
+        return
+    schemas = deferred_schemas(macro("target_schema"), current.schema, told)
+    if schemas is None:
+        return
+    names = {"schema": told["schema"], "identifier": told["alias"]}
+    is_common = run["commits_schema"].lower() != schemas[1].lower()
+    commits_schema = run["commits_schema"] if is_common else schemas[0]
+    others = macro("commits_relations", {**run, "commits_schema": commits_schema})
+    here = Entity(there.name, current.incorporate(path=names), others)
+    is_there = relation_exists(warehouse, others["states"])
+    if is_there and any(one["state"] == "completed" for one in commits_of(warehouse, here)):
+        _clone(warehouse, node, here, there, schemas)
+
+
+@cache
+def _node_in(manifest: str, unique_id: str) -> Values | None:
+    with open(manifest, encoding="utf-8") as file:
+        found: Values | None = json.load(file)["nodes"].get(unique_id)
+    return found and {"schema": found["schema"], "alias": found["alias"]}
+
+
+def deferred_schemas(target: str, own: str, other: Values) -> tuple[str, str] | None:
+    """Return the schema that what is deferred to begins with, and the target's.
+
+    Example:
+        >>> deferred_schemas("dev", "dev_sales", {"schema": "prod_sales", "alias": "orders"})
+        ('prod', 'dev')
+
+    Args:
+        target: The schema of the target.
+        own: That of the model.
+        other: What it is deferred to.
+    """
+    added = own[len(target) :] if own.startswith(target) else None
+    if added is None or other["schema"] == own or not str(other["schema"]).endswith(added):
+        return None
+    schema = str(other["schema"])
+    return schema[: len(schema) - len(added)], target
+
+
+def _clone(
+    warehouse: Warehouse, node: Values, here: Entity, there: Entity, schemas: tuple[str, str]
+) -> None:
+    run = warehouse.macro("run_config")
+    commits, own = _settled(warehouse, here), commits_of(warehouse, there)
+    mark = _mark(warehouse, here, there, commits, own, run)
+    record_commit(warehouse, there.commits, mark, "inflight", {})
+    _drop(warehouse, node, there)
+    _forget(warehouse, there, f"commit_id <> {mark['commit_id']}")
+    warehouse.run(f"create schema if not exists {there.current.include(identifier=False)}")
+    copied = _clone_tables(warehouse, node, here, there, commits)
+    copy_commits(
+        warehouse,
+        (here.commits["states"], there.commits["states"]),
+        (here.relation, there.relation),
+        schemas,
+        (there.current, mark["commit_id"]),
+    )
+    if node["config"]["materialized"] == "cdc":
+        _make_history(warehouse, node, there, run)
+    record_commit(warehouse, there.commits, mark, "completed", {})
+    told = f", {copied} files as copies, as they could not be linked" if copied else ""
+    say(warehouse, there.name, f"{here.relation} is cloned to {there.relation}{told}")
+
+
+def entity_here(warehouse: Warehouse, node: Values, run: Run) -> Entity:
+    """Return a model's tables as the target has them."""
+    current = warehouse.macro("_table_of", node)
+    return Entity(str(node["name"]), current, ensure_commits(warehouse, run))
+
+
+def base_schemas(warehouse: Warehouse, run: Run, schema: Any) -> tuple[str, str]:
+    """Return the schema of the target, and that of its clones."""
+    if not isinstance(schema, str) or not schema.strip():
+        raise UsageError(f"a clone has a schema of its own, such as dev, found: {schema}")
+    return str(warehouse.macro("target_schema")), schema.strip()
+
+
+def entity_there(warehouse: Warehouse, here: Entity, run: Run, schema: Any) -> Entity:
+    """Return a model's tables as its clone has them.
+
+    A schema that begins with that of the target, as those of `+schema` do, has its clone in one
+    that begins with the other.
+
+    Raises:
+        UsageError: It has no other place.
+    """
+    was, now = base_schemas(warehouse, run, schema)
+    own = str(here.current.schema)
+    if own.lower() != was.lower() and not own.lower().startswith(f"{was.lower()}_"):
+        raise UsageError(
+            f"{here.name}: its schema {own} does not begin with that of the target, {was}, so a "
+            "clone has no name: leave it out with --exclude"
+        )
+    there = now + own[len(was) :]
+    if there.lower() == own.lower():
+        raise UsageError(f"{here.name}: {there} is its own schema: name another one")
+    is_common = run["commits_schema"].lower() != was.lower()
+    commits_schema = run["commits_schema"] if is_common else now
+    current = here.current.incorporate(path={"schema": there})
+    other: Run = {**run, "commits_schema": commits_schema}
+    return Entity(here.name, current, ensure_commits(warehouse, other))
+
+
+def commits_of(warehouse: Warehouse, entity: Entity) -> list[CommitState]:
+    """Return the commits of a model in their last states, the last one first."""
+    states = known_states(warehouse, entity.commits, entity.relation)
+    if states is None:
+        names = ", ".join(warehouse.macro("known_commit_columns"))
+        commits = warehouse.macro("last_commits_sql", entity.commits["states"], entity.relation)
+        states = warehouse.rows(f"select {names} from {commits} order by commit_id desc")
+    return last_states(states)
+
+
+def mark_of(own: Sequence[CommitState], source: str | None = None) -> CommitState | None:
+    """Return the commit that made a clone; None: these are commits of none.
+
+    Args:
+        own: The commits of what may be one.
+        source: Of which table; None: of any.
+    """
+    return next(
+        (
+            one
+            for one in own
+            if one["kind"] == "clone" and (source is None or one["source_relation"] == source)
+        ),
+        None,
+    )
+
+
+def _settled(warehouse: Warehouse, here: Entity) -> list[CommitState]:
+    """Return a model's commits, none of which is in flight.
+
+    Raises:
+        DataError: One is, or there is none.
+    """
+    commits = commits_of(warehouse, here)
+    for one in commits:
+        if one["state"] == "inflight":
+            raise DataError(
+                f"{here.name}: commit {one['commit_id']} is in flight: a run is at work, or died. "
+                "Clone it when that has ended; the next run ends one that died"
+            )
+    if not any(one["state"] == "completed" for one in commits):
+        raise DataError(f"{here.name}: nothing was loaded yet, so there is nothing to clone")
+    return commits
+
+
+def _check_free(
+    warehouse: Warehouse, here: Entity, there: Entity, own: list[CommitState], replaces: bool
+) -> None:
+    """Stop where the place of a clone is taken."""
+    mark = mark_of(own)
+    if mark is not None:
+        if mark["state"] != "completed" or replaces:
+            return
+        raise UsageError(
+            f"{here.name}: {there.relation} is a clone already, of commit "
+            f"{mark['source_commit_id']}: --replace clones it anew, and what was loaded there goes"
+        )
+    if own or relation_exists(warehouse, there.current):
+        raise UsageError(
+            f"{here.name}: {there.relation} is no clone. Name another schema, or drop it there "
+            "(dbt run-operation drop_entity)"
+        )
+
+
+def _mark(
+    warehouse: Warehouse,
+    here: Entity,
+    there: Entity,
+    commits: list[CommitState],
+    own: list[CommitState],
+    run: Run,
+) -> Commit:
+    """Return the commit that records a clone.
+
+    It tells the last commit of the original, whatever that was of.
+    """
+    last_id = max([*(one["commit_id"] for one in [*commits[:1], *own[:1]])], default=None)
+    return {
+        "commit_id": warehouse.macro("next_commit_id", last_id),
+        "relation": there.relation,
+        "entity": there.name,
+        "kind": "clone",
+        "started_at": warehouse.macro("utc_now"),
+        "invocation_id": run["invocation_id"],
+        "source_relation": here.relation,
+        "source_commit_id": commits[0]["commit_id"],
+    }
+
+
+def clones_of(warehouse: Warehouse, relation: str) -> list[str]:
+    """Return the clones that there are of a table, wherever they are, as schema.name.
+
+    They are looked for, as a clone leaves nothing with its original.
+    """
+    macro, found = warehouse.macro, set()
+    run = macro("run_config")
+    for schema in {*warehouse.adapter.list_schemas(None), run["commits_schema"]}:
+        states = macro("commits_relations", {**run, "commits_schema": schema})["states"]
+        if relation_exists(warehouse, states):
+            found |= {
+                row["name"] for row in warehouse.rows(macro("clones_of_sql", states, relation))
+            }
+    return sorted(
+        name for name in found if relation_exists(warehouse, macro("relation_named", name))
+    )
+
+
+def _tables(warehouse: Warehouse, node: Values, current: Any) -> list[Any]:
+    """Return the tables of a model that are there, the log last: what has none is no entity."""
+    kind = node["config"]["materialized"]
+    if kind == "cdc":
+        relations = warehouse.macro("side_relations", current)
+        named = [relations[name] for name in SIDES if name != "log"]
+        named += [table for table, _ in kept_tables(warehouse, current)]
+        named.append(relations["log"])
+    elif kind == "atomic":
+        cfg = {**warehouse.macro("atomic_config", node), "target": current}
+        relations = warehouse.macro("atomic_relations", {**cfg, "manifest": None})
+        named = [*relations.values()]
+    else:
+        named = [current]
+    return [table for table in named if relation_exists(warehouse, table)]
+
+
+def _clone_tables(
+    warehouse: Warehouse, node: Values, here: Entity, there: Entity, commits: list[CommitState]
+) -> int:
+    """Clone the tables as they stand between two commits; return how many files were copied."""
+    for _ in range(_TRIES):
+        copied = 0
+        for table in _tables(warehouse, node, here.current):
+            target = table.incorporate(path={"schema": there.current.schema})
+            copied += warehouse.adapter.clone_table(table, target)
+        if commits_of(warehouse, here) == commits:
+            return copied
+        _drop(warehouse, node, there)
+        commits[:] = _settled(warehouse, here)
+    raise DataError(f"{here.name}: it was written to each time that it was cloned: try again later")
+
+
+def _make_history(warehouse: Warehouse, node: Values, there: Entity, run: Run) -> None:
+    """Make the view of the rows in force of a clone, as its log is by now."""
+    cfg = warehouse.macro("entity_config", node)
+    recorded = entity_state(warehouse, there.commits, there.relation, run)["recorded"]
+    held: Settings = warehouse.macro("recorded_cfg", {**cfg, "target": there.current}, recorded)
+    plan = warehouse.macro("recorded_plan", recorded, cfg)
+    make_history_view(warehouse, held, plan, warehouse.macro("side_relations", there.current))
+
+
+def _drop(warehouse: Warehouse, node: Values, there: Entity) -> None:
+    """Drop what there is of a clone."""
+    history = warehouse.macro("side_relation", there.current, "history")
+    warehouse.run(f"drop view if exists {history}")
+    for table in _tables(warehouse, node, there.current):
+        drop_any(warehouse, table)
+
+
+def _forget(warehouse: Warehouse, there: Entity, condition: str) -> None:
+    """Forget commits of a clone."""
+    relation = warehouse.macro("string_literal", there.relation)
+    states = there.commits["states"]
+    warehouse.run(f"delete from {states} where relation = {relation} and {condition}")
+
+
+def _remove(
+    warehouse: Warehouse, node: Values, there: Entity, own: list[CommitState], is_dry: bool
+) -> None:
+    if mark_of(own) is None:
+        raise UsageError(f"{there.name}: {there.relation} is no clone, so it is not removed")
+    if is_dry:
+        say(warehouse, there.name, f"would remove its clone {there.relation}")
+        return
+    _drop(warehouse, node, there)
+    _forget(warehouse, there, "true")
+    say(warehouse, there.name, f"removed its clone {there.relation}")

@@ -1,0 +1,169 @@
+"""A clone takes the place of what it was made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.errors import DataError, UsageError
+from tidemark.operations.clone import (
+    Entity,
+    base_schemas,
+    commits_of,
+    entity_there,
+    mark_of,
+)
+from tidemark.operations.entity import is_true, open_entity, operation_commit, say
+from tidemark.pipeline.applying import apply_load
+from tidemark.pipeline.commits import entity_state, record_commit
+from tidemark.pipeline.committing import check_still_ours
+from tidemark.pipeline.promoting import Promoted
+from tidemark.pipeline.replacing import check_replaced_log
+from tidemark.pipeline.tables import SWAPPED, drop_new_log, relation_exists
+from tidemark.pipeline.warehouse import Warehouse
+from tidemark.rules.commits import LOG_KINDS, CommitState
+from tidemark.shapes.load import Load, Outcome
+from tidemark.shapes.opened import Opened
+
+# what a clone does not have, or has still
+_MOVES = (*LOG_KINDS, "erase_key", "clean")
+
+
+def promote(warehouse: Warehouse, entity: str, schema: Any, dry_run: Any) -> None:
+    """Put the log of a clone in the place of the entity's, and its commits behind the entity's.
+
+    The clone's tables are cloned in their turn, beside those that are there, and take their names
+    when they are whole, as those of a rehash do. What is begun and not finished the entity's next
+    run finishes or rolls back.
+
+    Raises:
+        UsageError: There is no clone.
+        DataError: One of the two has moved since, or is being written to.
+    """
+    macro = warehouse.macro
+    if not macro("can", "remove_files"):
+        raise UsageError("clone and promote need `method: session`: they link files")
+    opened = open_entity(warehouse, entity, "promote", is_true(dry_run))
+    here = Entity(entity, opened["cfg"]["target"], opened["commits"])
+    there = entity_there(warehouse, here, opened["run"], schema)
+    own = commits_of(warehouse, there)
+    mark = mark_of(own, here.relation)
+    if mark is None or mark["state"] != "completed":
+        raise UsageError(f"{entity}: {there.relation} is no clone of {here.relation}")
+    _check_unmoved(warehouse, opened, here, there, mark, own)
+    made = [one for one in own if one["commit_id"] > mark["commit_id"] and _is_done(one)]
+    if not made:
+        say(
+            warehouse,
+            entity,
+            f"nothing was done in {there.relation}, so there is nothing to promote",
+        )
+        return
+    count = f"{len(made)} {'commit' if len(made) == 1 else 'commits'}"
+    told = f"{count} of {there.relation}: {_shown(made)}"
+    if is_true(dry_run):
+        say(warehouse, entity, f"would promote {told}")
+        return
+    _promote(warehouse, opened, there, mark, own, base_schemas(warehouse, opened["run"], schema))
+    say(warehouse, entity, f"promoted {told}")
+
+
+def _is_done(commit: CommitState) -> bool:
+    return commit["state"] == "completed" and commit["kind"] in LOG_KINDS
+
+
+def _shown(made: list[CommitState]) -> str:
+    shown = [f"{one['kind']} {one['business_date'] or one['commit_id']}" for one in made[::-1]]
+    more = f", and {len(shown) - 5} more" if len(shown) > 5 else ""
+    return ", ".join(shown[:5]) + more
+
+
+def _check_unmoved(
+    warehouse: Warehouse,
+    opened: Opened,
+    here: Entity,
+    there: Entity,
+    mark: CommitState,
+    own: list[CommitState],
+) -> None:
+    """Stop where the original has got what the clone lacks, or somebody is at work in that."""
+    for one in own:
+        if one["state"] == "inflight":
+            raise DataError(
+                f"{here.name}: commit {one['commit_id']} of {there.relation} is in flight: a run "
+                "is at work there, or died. Nothing was promoted: run it there, then promote again"
+            )
+    for one in commits_of(warehouse, here):
+        if one["commit_id"] <= mark["source_commit_id"]:
+            break
+        if one["kind"] == "promote" and one["source_relation"] == there.relation:
+            raise DataError(
+                f"{here.name}: {there.relation} was promoted already, in commit "
+                f"{one['commit_id']}. Clone it again (--replace) before you go on there"
+            )
+        if one["kind"] in _MOVES and one["state"] == "completed":
+            what = one["business_date"] or "no date"
+            raise DataError(
+                f"{here.name}: it has moved since it was cloned: commit {one['commit_id']} "
+                f"({one['kind']}, {what}). Nothing was promoted: clone it again (--replace), and "
+                "do there again what you want to promote"
+            )
+
+
+def _promote(
+    warehouse: Warehouse,
+    opened: Opened,
+    there: Entity,
+    mark: CommitState,
+    own: list[CommitState],
+    schemas: tuple[str, str],
+) -> None:
+    cfg, commits, relations = opened["cfg"], opened["commits"], opened["relations"]
+    macro, state = warehouse.macro, opened["state"]
+    others = macro("side_relations", there.current)
+    settled = entity_state(warehouse, there.commits, there.relation, opened["run"])
+    told: Promoted = {
+        "schema": there.commits["states"].schema,
+        "relation": there.relation,
+        "mark": mark["commit_id"],
+        "was": schemas[1],
+        "now": schemas[0],
+    }
+    wanted: Any = {**settled["recorded"], "promoted": told}
+    rows = macro("row_count", others["log"])
+    last: Any = {
+        **opened,
+        "state": {**state, "last_id": max(state["last_id"], own[0]["commit_id"])},
+    }
+    commit = operation_commit(
+        warehouse,
+        last,
+        "promote",
+        config=wanted,
+        source_commit_id=state["last_commit_id"],
+        source_relation=there.relation,
+    )
+    record_commit(warehouse, commits, commit, "inflight", {"rows_logged": rows})
+    drop_new_log(warehouse, relations)
+    for name in SWAPPED:
+        if relation_exists(warehouse, others[name]):
+            warehouse.adapter.clone_table(others[name], macro("new_relation", relations[name]))
+    if commits_of(warehouse, there) != own:
+        drop_new_log(warehouse, relations)
+        record_commit(warehouse, commits, commit, "rolled_back", {})
+        raise DataError(
+            f"{cfg['entity']}: {there.relation} was written to meanwhile. Nothing was promoted"
+        )
+    check_replaced_log(warehouse, opened, commit)
+    derived: Outcome = {"outcome": "commit", "figures": {"rows_logged": rows}}
+    check_still_ours(warehouse, opened, derived, commit)
+    recorded_cfg = macro("recorded_cfg", cfg, settled["recorded"])
+    plan = macro("recorded_plan", settled["recorded"], cfg)
+    load: Load = {
+        "kind": "promote",
+        "forward": False,
+        "commit_id": commit["commit_id"],
+        "business_date": None,
+    }
+    held: Opened = {**opened, "cfg": recorded_cfg}
+    apply_load(warehouse, held, plan, load, commit)
+    record_commit(warehouse, commits, commit, "completed", {"rows_logged": rows})

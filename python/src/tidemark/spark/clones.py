@@ -1,0 +1,137 @@
+"""A table of its own over the same files: links to them, and a copy of what describes them.
+
+Files with rows are never written to after they are whole, so two folders may have them. Whatever
+one of the tables removes, the other one keeps.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from tidemark.errors import UsageError
+from tidemark.spark.delta.log import log_of, newest
+from tidemark.spark.files import hadoop_path, java_class, table_identifier
+from tidemark.spark.iceberg import is_iceberg
+from tidemark.spark.places import register_delta, register_iceberg
+from tidemark.state.folders import NAME_PROPERTY
+
+TableName = tuple[str, str]
+"""Schema and name."""
+
+_DESCRIBING = ("_delta_log", "metadata")
+_CHECKSUMS = ".*.crc"
+
+
+def clone_table(session: SparkSession, source: TableName, target: TableName) -> int:
+    """Make a table that has the rows and versions of another one, and goes on by itself.
+
+    Args:
+        session: The running session.
+        source: The table.
+        target: The one to be made, which is not there.
+
+    Returns:
+        How many files were copied, as they could not be linked.
+
+    Raises:
+        UsageError: The tables do not lie on a disk of this machine.
+    """
+    here, there = _folder(session, source), _folder(session, target)
+    if here is None or there is None:
+        raise UsageError(
+            f"{'.'.join(source)} does not lie on a disk of this machine, where its files could be "
+            "linked: a table of an object store or of HDFS is not cloned"
+        )
+    shutil.rmtree(there, ignore_errors=True)
+    # what describes the table first: the files that it names are there then
+    for name in _DESCRIBING:
+        if (here / name).is_dir():
+            ignored = shutil.ignore_patterns(_CHECKSUMS)
+            shutil.copytree(here / name, there / name, ignore=ignored)
+    copied = _link(here, there)
+    if is_iceberg(session):
+        register_iceberg(session, *target, there)
+    else:
+        register_delta(session, target[0], there)
+        _become_another(session, target)
+    _tell_name(session, target)
+    return copied
+
+
+def _folder(session: SparkSession, table: TableName) -> Path | None:
+    """Return where a table lies on this machine, or would."""
+    jvm: Any = session._jvm
+    state = session._jsparkSession.sessionState()
+    catalog, identifier = state.catalog(), table_identifier(jvm, *table)
+    if catalog.tableExists(identifier):
+        place = catalog.getTableMetadata(identifier).location()
+    else:
+        place = catalog.defaultTablePath(identifier)
+    system = java_class(jvm, "org.apache.hadoop.fs.FileSystem")
+    scheme = place.getScheme() or system.getDefaultUri(state.newHadoopConf()).getScheme()
+    path = hadoop_path(jvm, place).toUri().getPath()
+    return Path(str(path)) if scheme == "file" else None
+
+
+def _link(here: Path, there: Path) -> int:
+    """Link the files of a folder into another one; return how many had to be copied."""
+    copied = 0
+    for folder, names, files in os.walk(here):
+        inner = Path(folder).relative_to(here)
+        if not inner.parts:
+            names[:] = [name for name in names if name not in _DESCRIBING]
+        (there / inner).mkdir(parents=True, exist_ok=True)
+        for name in files:
+            try:
+                os.link(here / inner / name, there / inner / name)
+            except FileNotFoundError:
+                continue  # removed meanwhile: no version has it that is read
+            except OSError as error:
+                if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+                    raise
+                shutil.copy2(here / inner / name, there / inner / name)
+                copied += 1
+    return copied
+
+
+def _become_another(session: SparkSession, table: TableName) -> None:
+    """Give a table of Delta an id of its own, by one more version: it is not what it was made of.
+
+    What is remembered of a table goes by its id.
+    """
+    jvm: Any = session._jvm
+    delta = java_class(jvm, "org.apache.spark.sql.delta.DeltaLog")
+    log = log_of(session, *table)
+    delta.invalidateCache(session._jsparkSession, log.dataPath())
+    log = log_of(session, *table)
+    snapshot = newest(jvm, log)
+    described = json.loads(str(snapshot.metadata().json()))
+    described["metaData"]["id"] = str(uuid4())
+    told = {"timestamp": int(time.time() * 1000), "operation": "CLONE", "operationParameters": {}}
+    version = int(snapshot.version()) + 1
+    folder = Path(str(log.logPath().toUri().getPath()))
+    lines = f"{json.dumps({'commitInfo': told})}\n{json.dumps(described)}\n"
+    (folder / f"{version:020}.json").write_text(lines, encoding="utf-8")
+    delta.invalidateCache(session._jsparkSession, log.dataPath())
+
+
+def _tell_name(session: SparkSession, table: TableName) -> None:
+    """Have a table that says its name say the new one."""
+    schema, name = (part.replace("`", "``") for part in table)
+    told = {
+        row[0]: row[1] for row in session.sql(f"show tblproperties `{schema}`.`{name}`").collect()
+    }
+    if told.get(NAME_PROPERTY, table[1]) != table[1]:
+        value = table[1].replace("\\", "\\\\").replace("'", "\\'")
+        session.sql(
+            f"alter table `{schema}`.`{name}` set tblproperties ('{NAME_PROPERTY}' = '{value}')"
+        )

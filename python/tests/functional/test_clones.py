@@ -1,0 +1,223 @@
+"""A clone goes on by itself, and takes the place of what it was made of, wherever that is interrupted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import DbtDatabaseError
+
+from .entities import Entity
+from .event_entities import EventEntity, delete, insert, update
+from .interrupted import before
+
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(1, 3)]
+DAYS = {
+    "2026-03-01": "id,name\n1,ann\n2,bob\n",
+    "2026-03-02": "id,name\n1,ann\n2,bea\nx,odd\n",
+    "2026-03-03": "id,name\n1,anna\n3,cy\n",
+    "2026-02-28": "id,name\n1,an\n4,dee\n",
+}
+TABLES = ("", "__log", "__rejects")
+
+
+@contextmanager
+def schema_of_clones(project: Any) -> Iterator[str]:
+    """Commands of dbt within are those of a target with the schema of the clones."""
+    own = project.schema
+    project.schema, project._manifest = f"{own}_dev", None
+    try:
+        yield project.schema
+    finally:
+        project.schema, project._manifest = own, None
+
+
+def orders(project: Any, name: str = "orders") -> Entity:
+    return Entity(
+        project, name, {"id": "int", "name": "string"}, max_delete_fraction=1, on_reject="quarantine"
+    )  # fmt: skip
+
+
+def load(entity: Entity, *days: str) -> None:
+    for day in days:
+        entity.load(day, DAYS[day])
+
+
+def clone(entity: Entity, **more: Any) -> Any:
+    return entity.operate("clone", to=f"{entity.project.schema}_dev", **more)
+
+
+def promote(entity: Entity, **more: Any) -> Any:
+    return entity.operate("promote", schema=f"{entity.project.schema}_dev", **more)
+
+
+def told(entity: Entity, schema: str) -> list[Any]:
+    """What the tables of an entity hold, but for the numbers of commits."""
+    found: list[Any] = []
+    for table in TABLES:
+        rows = entity.project.sql(f"select * from {schema}.{entity.name}{table}")
+        kept = ({k: v for k, v in row.asDict().items() if k not in NUMBERS} for row in rows)
+        found.append(sorted(repr(sorted(row.items(), key=str)) for row in kept))
+    return found
+
+
+NUMBERS = ("_commit_id", "_superseded_by", "_resolved_by")
+
+
+def commits(entity: Entity, schema: str) -> list[tuple[str, str | None]]:
+    rows = entity.project.sql(
+        f"select kind, cast(business_date as string), state from {schema}.tidemark_commits "
+        f"where entity = '{entity.name}' order by commit_id"
+    )
+    assert {row[2] for row in rows} <= {"completed", "rolled_back"}
+    return [(row[0], row[1]) for row in rows if row[2] == "completed"]
+
+
+def test_clone__goes_on_by_itself(project: Any) -> None:
+    entity, alone = orders(project), orders(project, "alone")
+    own = project.schema
+    load(entity, "2026-03-01", "2026-03-02")
+    load(alone, "2026-03-01", "2026-03-02")
+    clone(entity)
+    was = told(entity, own), commits(entity, own)
+    with schema_of_clones(project) as dev:
+        assert told(entity, dev) == was[0]
+        assert commits(entity, dev) == [*was[1], ("clone", None)]
+        load(entity, "2026-03-03", "2026-02-28")
+    load(alone, "2026-03-03", "2026-02-28")
+    assert (told(entity, own), commits(entity, own)) == was
+    said = " ".join(clone(entity, expect_pass=False).output.split())
+    assert "is a clone already" in said and "--replace" in said
+    assert told(entity, dev) == told(alone, own)
+
+    # files that the original removes are the clone's all the same
+    load(entity, "2026-03-03")
+    entity.operate("compact")
+    project.sql("set spark.databricks.delta.retentionDurationCheck.enabled = false")
+    if project.file_format == "delta":
+        for table in TABLES:
+            project.sql(f"vacuum {own}.{entity.name}{table} retain 0 hours")
+    assert told(entity, dev) == told(alone, own)
+    with schema_of_clones(project):
+        entity.operate("rollback", to="2026-03-02")
+    assert told(entity, own)[0] != told(entity, dev)[0]
+
+    clone(entity, replace=True)
+    assert told(entity, dev) == told(entity, own)
+    clone(entity, remove=True)
+    assert not project.session.catalog.tableExists(f"{dev}.{entity.name}__log")
+
+
+def test_promote__as_if_loaded_in_place(project: Any) -> None:
+    entity, alone = orders(project), orders(project, "alone")
+    own = project.schema
+    load(entity, "2026-03-01", "2026-03-02")
+    load(alone, "2026-03-01", "2026-03-02")
+    assert "is no clone of" in promote(entity, expect_pass=False).output
+    clone(entity)
+    assert "nothing to promote" in promote(entity).output
+    with schema_of_clones(project):
+        load(entity, "2026-03-03")
+        entity.operate("rollback", to="2026-03-02")
+        load(entity, "2026-03-03", "2026-02-28")
+    load(alone, "2026-03-03", "2026-02-28")
+    assert "would promote 3 commits" in promote(entity, dry_run=True).output
+    promote(entity)
+    assert told(entity, own)[0] == told(alone, own)[0]
+    assert "was promoted already" in " ".join(promote(entity, expect_pass=False).output.split())
+
+    # it goes on as one that was loaded here, back to what the clone had loaded
+    days = {"2026-03-01", "2026-03-02", "2026-03-03", "2026-02-28"}
+    assert {day for kind, day in commits(entity, own) if kind == "load"} == days
+    entity.run("2026-02-28")
+    assert told(entity, own)[0] == told(alone, own)[0]
+    entity.operate("rollback", to="2026-03-02")
+    alone.operate("rollback", to="2026-03-02")
+    assert told(entity, own)[0] == told(alone, own)[0]
+
+    clone(entity, replace=True)
+    with schema_of_clones(project):
+        load(entity, "2026-03-03")
+    load(entity, "2026-03-03")
+    was = told(entity, own)
+    said = " ".join(promote(entity, expect_pass=False).output.split())
+    assert "it has moved since it was cloned" in said and "(load, 2026-03-03)" in said
+    assert told(entity, own) == was
+
+
+# before the old log is shut, before the new one takes its name, and before current follows
+POINTS = (
+    r"tidemark\.fence",
+    r"__log rename to",
+    r"view \S*__history",
+)
+
+
+def test_promote__that_dies(project: Any) -> None:
+    """The next run finishes it, or takes it back; the clone is there for another call."""
+    entity = orders(project)
+    own = project.schema
+    load(entity, "2026-03-01", "2026-03-02")
+    ends = set()
+    for point in POINTS:
+        clone(entity, replace=True)
+        with schema_of_clones(project) as dev:
+            load(entity, "2026-03-03")
+        was, then = told(entity, own), told(entity, dev)
+
+        def die(sql: str) -> None:
+            raise DbtDatabaseError("died here")
+
+        with before(point, die) as found:
+            result = promote(entity, expect_pass=False)
+        assert found and "died here" in result.output, point
+        entity.run("2026-03-01")  # that is there as it is
+        kinds = [kind for kind, _ in commits(entity, own)]
+        is_done = kinds[-2:] == ["promote", "repeat"] or "promote" in kinds[-2:]
+        ends.add(is_done)
+        assert told(entity, own) == (then if is_done else was), point
+        if not is_done:
+            promote(entity)
+            assert told(entity, own) == then, point
+        assert not [
+            row.tableName
+            for row in project.sql("show tables")
+            if re.search("__new$|__slice_", row.tableName)
+        ]
+        entity.operate("rollback", to="2026-03-02")
+    assert True in ends
+
+
+def test_events__cloned_and_promoted(project: Any) -> None:
+    entity = EventEntity(project, "people", {"id": "int", "name": "string"})
+    entity.load([insert({"id": 1, "name": "ann"}), insert({"id": 2, "name": "bob"})])
+    clone(entity)
+    with schema_of_clones(project) as dev:
+        entity.load([update({"id": 1, "name": "anna"}), delete({"id": 2}), insert({"id": 3})])
+        rows = told(entity, dev)
+    assert entity.rows("id, name") == [(1, "ann"), (2, "bob")]
+    promote(entity)
+    assert told(entity, project.schema) == rows
+    # what the clone has read is not read again
+    entity.run()
+    assert told(entity, project.schema) == rows
+    entity.load([insert({"id": 4, "name": "dee"})])
+    assert entity.rows("id, name") == [(1, "anna"), (3, None), (4, "dee")]
+
+
+def test_defer__begins_with_a_clone(project: Any, tmp_path: Any) -> None:
+    entity = orders(project)
+    load(entity, "2026-03-01", "2026-03-02")
+    own = project.schema
+    project._manifest.writable_manifest().write(str(tmp_path / "manifest.json"))
+    entity.extract("2026-03-03", DAYS["2026-03-03"])
+    with schema_of_clones(project) as dev:
+        result = entity.run("2026-03-03", "--defer", "--state", str(tmp_path))
+        assert "is cloned to" in result.output
+        kinds = [("load", "2026-03-01"), ("load", "2026-03-02"), ("clone", None), ("load", "2026-03-03")]  # fmt: skip
+        assert commits(entity, dev) == kinds
+        entity.run("2026-03-03", "--defer", "--state", str(tmp_path))
+    assert [kind for kind, _ in commits(entity, own)] == ["load", "load"]
