@@ -28,7 +28,7 @@ ORDER = {
     ],
     "explanation": [
         "the-log", "time", "order-and-ties", "crash-safety", "faults", "hash-recipe", "engines",
-        "cost", "guarantees", "security", "limits",
+        "cost", "guarantees", "security", "limits", "glossary",
     ],
     "coming-from": [],
 }  # fmt: skip
