@@ -17,8 +17,6 @@ NOT_YET: set[str] = {
     "coming-from/dbt-snapshots.md",
     "coming-from/debezium-sinks.md",
     "coming-from/shredder.md",
-    "explanation/guarantees.md",
-    "explanation/limits.md",
     "how-to/unit-tests.md",
     "reference/bill-of-materials.md",
     "reference/columns.md",
