@@ -368,7 +368,12 @@ def test_worked_table__is_the_data() -> None:
 
 
 def test_worked_table_of_events__replays_to_current() -> None:
-    changes = section("How do I apply change events?").partition("| event |")[2].partition("\n\n")[0].splitlines()
+    changes = (
+        section("How do I apply change events?")
+        .partition("| event |")[2]
+        .partition("\n\n")[0]
+        .splitlines()
+    )
     state: dict[str, dict[str, str]] = {}
     for line in changes[2:]:
         number, _, _, operation, key, name = (cell.strip() for cell in line.strip("|").split("|"))
