@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from docsite.markdown import lines_of
-from docsite.tree import read_pages, written
+from docsite.tree import read_pages, title_of, written
 
 #: Words of a sentence: of a page's sentences on average, and of the longest one
 MEAN, LONGEST = 15, 30
@@ -85,6 +85,12 @@ def test_faults() -> None:
 @pytest.mark.parametrize("page", PAGES.keys() - NOT_YET)
 def test_page(page: str) -> None:
     assert not faults(PAGES[page]), "\n".join(faults(PAGES[page]))
+
+
+def test_how_to__titles_are_questions() -> None:
+    for page, text in PAGES.items():
+        if page.startswith("how-to/"):
+            assert title_of(text).endswith("?"), f"{page}: what does its reader ask?"
 
 
 def test_pages_not_yet_held_to_it__have_faults() -> None:
