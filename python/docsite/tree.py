@@ -17,18 +17,18 @@ DOCS = "python/docs"
 ORDER = {
     "start": ["install", "five-minutes", "own-project"],
     "how-to": [
-        "extracts", "change-events", "formats", "mirror-a-database", "set-up-databases",
-        "reconcile", "read", "change-feed", "timeline", "enriched-events", "python-models",
-        "thrift", "cluster", "object-stores", "operations", "house-keeping", "upgrade", "console",
-        "lineage",
+        "extracts", "change-events", "enriched-events", "read", "change-feed", "timeline", "rules",
+        "unit-tests", "plan-and-apply", "operations", "house-keeping", "console", "serve", "alarms",
+        "lineage", "shell", "mirror-a-database", "set-up-databases", "reconcile", "formats",
+        "engine", "python-models", "thrift", "cluster", "object-stores", "upgrade",
     ],
     "reference": [
         "settings", "variables", "commands", "macros", "tables", "columns", "tests", "messages",
         "spark", "bill-of-materials",
     ],
     "explanation": [
-        "the-log", "time", "order-and-ties", "crash-safety", "faults", "hash-recipe", "engines",
-        "cost", "guarantees", "security", "limits",
+        "glossary", "the-log", "time", "order-and-ties", "crash-safety", "faults", "hash-recipe",
+        "engines", "capture", "cost", "guarantees", "security", "limits",
     ],
     "coming-from": [],
 }  # fmt: skip

@@ -357,7 +357,9 @@ def test_python_models(project: Project) -> None:
     (project.root / "landing/stations_2026-01-01.txt").write_text(
         "LSZH 432.5 \nLSGG 430.1 \nXXXX nothing\n"
     )
-    (command,) = re.findall(r"`(dbt run --select \+stations .*?)`", section("The Python path"))
+    (command,) = re.findall(
+        r"`(dbt run --select \+stations .*?)`", section("How do I load what SQL cannot read?")
+    )
     type_in(project, command)
     rows = project.sql("select icao, elevation from stations order by icao")
     assert [tuple(row) for row in rows] == [("LSGG", 430.1), ("LSZH", 432.5)]

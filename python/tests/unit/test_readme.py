@@ -368,7 +368,12 @@ def test_worked_table__is_the_data() -> None:
 
 
 def test_worked_table_of_events__replays_to_current() -> None:
-    changes = section("Change events").partition("| event |")[2].partition("\n\n")[0].splitlines()
+    changes = (
+        section("How do I apply change events?")
+        .partition("| event |")[2]
+        .partition("\n\n")[0]
+        .splitlines()
+    )
     state: dict[str, dict[str, str]] = {}
     for line in changes[2:]:
         number, _, _, operation, key, name = (cell.strip() for cell in line.strip("|").split("|"))
@@ -379,5 +384,5 @@ def test_worked_table_of_events__replays_to_current() -> None:
             }  # fmt: skip
         elif operation == "D":
             assert state.pop(key)["name"] == name
-    rows = table_below("`customers`, one row per key", page_of("Change events"))
+    rows = table_below("`customers`, one row per key", page_of("How do I apply change events?"))
     assert rows == list(state.values()) and len(rows) == 2
