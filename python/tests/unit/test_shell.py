@@ -123,6 +123,7 @@ def completer() -> ShellCompleter:
         ("changes customers --date ", ["2026-03-01"]),
         ("diff orders 2026-03-02 ", ["2026-03-02", "2026-03-01"]),
         ("diff --samples 3 ", ["customers", "orders"]),
+        ("diff orders ", ["customers", "orders", "2026-03-02", "2026-03-01"]),
         ("rehash customers --drop ci", ["city"]),
         ("feed orders --where to", ["total"]),
         ("feed orders --from 2026-03-01", ["2026-03-01"]),

@@ -62,6 +62,15 @@ class Opened(Protocol):
     def query(self, select: str) -> list[dict[str, Any]]:
         """Return the rows of a query, in which the table is called `t`."""
 
+    def show(self, db: Any, name: str, select: str) -> None:
+        """Make the rows of a query a view in a connection of DuckDB, which is read once.
+
+        Args:
+            db: The connection.
+            name: What the view is called.
+            select: The query, in which the table is called `t`.
+        """
+
 
 class Tables:
     """The tables of a project, found by name.
@@ -89,6 +98,14 @@ class Tables:
             TableNotReadable: One of several folders that may be the table's is broken.
         """
         return self._path(entity.schema, entity.table + side, entity.location_root)
+
+    def at(self, schema: str, name: str) -> str:
+        """Return where a table of the warehouse lies, whether it is an entity's or not.
+
+        Raises:
+            TableNotReadable: As for of().
+        """
+        return self._path(schema, name, None)
 
     def exists(self, path: str) -> bool:
         """Say whether a table lies there.
@@ -124,18 +141,18 @@ class Tables:
 
     def columns(self, path: str) -> list[str]:
         """Return the names of a table's columns."""
-        return self._open(path).columns()
+        return self.open(path).columns()
 
     def fields(self, path: str, column: str) -> list[str]:
         """Return the names of the fields of a column that is a struct."""
-        return self._open(path).fields(column)
+        return self.open(path).fields(column)
 
     def equals(self, path: str, column: str, text: str) -> str:
         """Return the condition that a column has the value that a text tells, in SQL.
 
         As values are shown or as Spark writes them; NULL is also the value that is not there.
         """
-        return self._open(path).equals(column, text)
+        return self.open(path).equals(column, text)
 
     def count(self, path: str) -> int | None:
         """Return how many rows a table has, as its files tell; None if they do not."""
@@ -182,13 +199,18 @@ class Tables:
             raise TableNotReadable(str(error)) from error
 
     def _read(self, path: str, ask: Callable[[Opened], _Answer]) -> _Answer:
-        table = self._open(path)
+        table = self.open(path)
         try:
             return ask(table)
         except Exception as error:
             raise TableNotReadable(f"{path} cannot be read: {_line(error)}") from error
 
-    def _open(self, path: str) -> Opened:
+    def open(self, path: str) -> Opened:
+        """Open a table as it is now: what is asked of it does not move on with later commits.
+
+        Raises:
+            TableNotReadable: Only Spark reads it, or a newer release.
+        """
         table: Opened
         try:
             table = (iceberg if self._is_iceberg else delta).open_table(path)
