@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -142,7 +144,7 @@ def test_columns__of_one_side_and_of_tidemark(shop: Path) -> None:
     (table,) = told("one", "two", "--key", "id", code=0)["tables"]
     assert table["not_compared"]["old"] == "only A has it"
     assert table["not_compared"]["new"] == "only B has it"
-    assert "--all-columns" in table["not_compared"]["_commit_id"]
+    assert table["not_compared"]["_commit_id"] == "added by Tidemark: see --all-columns"
     # the bounds of an interval are what is told, not how it was loaded
     assert "_valid_from" not in table["not_compared"] and "Name" not in table["not_compared"]
     (table,) = told("one", "two", "--key", "id", "--all-columns")["tables"]
@@ -313,6 +315,7 @@ def test_key__whose_columns_stand_apart_is_its_hash(shop: Path) -> None:
     put(shop, "people", [{"_key_hash": "a", "name": "x"}, {"_key_hash": "b", "name": "y"}])
     found = told("people", "people", code=0)["tables"][0]
     assert (found["key"], found["same"]) == (["_key_hash"], 2)
+    assert found["not_compared"] == {"phone": "sensitive: its values stand apart"}
 
 
 def test_scd2__is_told_apart_by_the_begin_of_its_intervals(shop: Path) -> None:
@@ -341,9 +344,14 @@ def test_schemas(shop: Path) -> None:
     assert "not unique" in found["failed"]["cities"] and found["tables"][0]["equal"]
     assert "cities was not compared: dev.cities: the key" in call("shop", "dev", code=1).stdout
     assert "shop is a schema and cities is not" in call("shop", "cities", code=1).output
+    # as before the first run of a branch
+    found = told("none_yet", "shop")
+    assert (found["tables"], found["only_in_b"]) == ([], ["cities", "people"])
     (shop / "warehouse/empty.db").mkdir()
-    said = call("shop", "empty", code=1).output
-    assert "no entity of the project has a table in schema empty" in said
+    said = call("empty", "none_yet", code=1).output
+    assert "there is no entity, table or schema named 'none_yet'" in said
+    said = call("empty", "empty", code=1).output
+    assert "no entity of the project has a table in empty or empty" in said
 
 
 def test_names__that_are_none(shop: Path) -> None:
@@ -391,6 +399,30 @@ def test_tables__that_cannot_be_read(tmp_path: Path) -> None:
         file.write_bytes(b"PAR1")
     with pytest.raises(TableNotReadable, match="a or b cannot be read"):
         compare_rows(a, b, Asked())
+
+
+def test_tables__without_pyarrow(tmp_path: Path) -> None:
+    """DuckDB reads what delta-rs hands over by itself: PyArrow is an extra."""
+    ids = pa.array(range(3000), pa.int64())
+    for name, texts in (
+        ("a", ["x"] * 3000),
+        ("b", ["x"] * 2000 + ["a longer text than that"] * 1000),
+    ):
+        write_deltalake(str(tmp_path / name), pa.table({"id": ids, "_key_hash": texts, "v": texts}))
+    script = f"""
+import sys
+sys.modules["pyarrow"] = None
+from tidemark.diff.columns import Asked
+from tidemark.diff.rows import compare_rows
+from tidemark.diff.sides import Stored
+from tidemark.state.delta import open_table
+sides = [Stored(n, open_table({str(tmp_path)!r} + "/" + n), ("id", "v"), "t", ("id",)) for n in "ab"]
+print(compare_rows(*sides, Asked()).different)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "1000"
 
 
 def test_markdown__shows_values_as_they_are(tmp_path: Path) -> None:

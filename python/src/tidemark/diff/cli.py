@@ -149,6 +149,9 @@ def compared(project: KnownProject, tables: Tables, a: str, b: str, asked: Asked
 
         return compare_schemas(project, tables, left, right, asked)
     if isinstance(left, Schema) or isinstance(right, Schema):
+        for side in (left, right):
+            if isinstance(side, Schema) and side.problem:
+                raise ConfigError(side.problem)
         schema, other = (a, b) if isinstance(left, Schema) else (b, a)
         raise ConfigError(
             f"{schema} is a schema and {other} is not: two schemas are compared, or two tables"

@@ -17,7 +17,7 @@ TECHNICAL = frozenset(reserved_columns("iceberg")) - _OF_INTERVALS
 """Columns that tell how and when a row was loaded. The bounds of intervals tell what was true."""
 
 IN_A, IN_B, IGNORED = "only A has it", "only B has it", "ignored"
-OWN = "a column of Tidemark; --all-columns compares it"
+OWN, APART = "added by Tidemark: see --all-columns", "sensitive: its values stand apart"
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
 from tidemark.console import counted
-from tidemark.diff.columns import Asked, Column, Field, Pairing, key_of, paired
+from tidemark.diff.columns import APART, Asked, Column, Field, Pairing, key_of, paired
 from tidemark.diff.model import Cell, ColumnDifference, Kind, OtherTypes, Sample, TableDifference
 from tidemark.diff.sides import Stored
 from tidemark.engine.quoted import literal
@@ -41,6 +44,9 @@ def compare_rows(a: Stored, b: Stored, asked: Asked) -> TableDifference:
     with database(a, b) as db:
         key = key_of(a, b, asked)
         pairing = paired(fields_of(db, a), fields_of(db, b), key, asked, (a.name, b.name))
+        known = {name.lower() for name in (*a.columns(), *b.columns())}
+        apart = dict.fromkeys(sorted((a.sensitive | b.sensitive) - known), APART)
+        pairing = replace(pairing, left_out={**pairing.left_out, **apart})
         return _Comparison(db, a, b, pairing, asked.samples).found()
 
 
@@ -49,10 +55,11 @@ def database(*sides: Stored) -> Iterator[Any]:
     """Open DuckDB for a comparison; what it cannot read is told of these sides."""
     import duckdb
 
-    folder = tidemark_home().temporary / "diff"
-    room = Room(threads=len(os.sched_getaffinity(0)), folder=str(folder))
     try:
-        with connection(room) as db:
+        with (
+            TemporaryDirectory(prefix="diff-", dir=_scratch()) as folder,
+            connection(Room(threads=os.cpu_count() or 1, folder=f"{folder}/duckdb")) as db,
+        ):
             # where PyArrow is installed, it would be asked to filter texts, which it cannot
             db.execute("set disabled_optimizers = 'join_filter_pushdown'")
             yield db
@@ -60,6 +67,17 @@ def database(*sides: Stored) -> Iterator[Any]:
         names = " or ".join(side.name for side in sides)
         line = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise TableNotReadable(f"{names} cannot be read: {line}") from error
+
+
+def _scratch() -> Path | None:
+    """Return where rows lie that memory does not hold; None: a folder of the machine's.
+
+    That is the case of who may only read the project.
+    """
+    try:
+        return tidemark_home().create().temporary
+    except PermissionError:
+        return None
 
 
 def fields_of(db: Any, side: Stored) -> list[Field]:

@@ -21,12 +21,15 @@ def compare_schemas(
     An entity that cannot be compared is told, and the others are compared.
 
     Raises:
-        ConfigError: No entity of the project has a table in one of them.
+        ConfigError: No entity of the project has a table in either of them.
     """
     paths = {side.name: dict(_tables_in(project, tables, side.name)) for side in (a, b)}
-    for name, found in paths.items():
-        if not found:
-            raise ConfigError(f"no entity of the project has a table in schema {name}")
+    if not any(paths.values()):
+        raise ConfigError(
+            a.problem
+            or b.problem
+            or f"no entity of the project has a table in {a.name} or {b.name}"
+        )
     entities = {entity.table: entity for entity in project.entities.values()}
     compared, failed = [], {}
     for table in sorted(paths[a.name].keys() & paths[b.name].keys()):

@@ -22,7 +22,7 @@ from typing import Any
 from tidemark.console import nearest
 from tidemark.errors import ConfigError
 from tidemark.lineage.datasets import schema_folder
-from tidemark.state.log import OWN, key_columns
+from tidemark.state.log import key_columns
 from tidemark.state.past import state_at
 from tidemark.state.project import Entity, KnownProject
 from tidemark.state.tables import Opened, Tables, is_local, quoted
@@ -36,9 +36,11 @@ class Schema:
 
     Attributes:
         name: The schema.
+        problem: Why it may be none: nothing is called so.
     """
 
     name: str
+    problem: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ Side = Schema | DatabaseTable | Stored
 
 
 def side_of(project: KnownProject, tables: Tables, text: str) -> Side:
-    """Return a side by its spelling.
+    """Return a side by its spelling. What nothing is called may be a schema without a table yet.
 
     Raises:
         ConfigError: Nothing is called so.
@@ -135,9 +137,8 @@ def _at_moment(
         hint = nearest(name, project.entities)
         raise ConfigError(f"{text}: there is no entity named {name!r}.{hint}")
     log, found, stood = state_at(tables, entity, moment)
-    names = tuple(one for one in found if one not in OWN or one == "_key_hash")
-    key, rows = _key(entity, names), f"({stood})"
-    return Stored(text, tables.open(log), names, rows, key, _sensitive(entity))
+    names, rows = tuple(found), f"({stood})"
+    return Stored(text, tables.open(log), names, rows, _key(entity, names), _sensitive(entity))
 
 
 def _moment(text: str, moment: str) -> dt.date | int:
@@ -181,8 +182,8 @@ def _schema(project: KnownProject, text: str) -> Schema:
     known = {one.schema for one in project.entities.values()}
     if text in known or not is_local(folder) or (project.root / Path(folder)).is_dir():
         return Schema(text)
-    names = [*project.entities, *known]
-    raise ConfigError(f"there is no entity, table or schema named {text!r}.{nearest(text, names)}")
+    hint = nearest(text, [*project.entities, *known])
+    return Schema(text, f"there is no entity, table or schema named {text!r}.{hint}")
 
 
 def _opened(tables: Tables, path: str, name: str) -> Opened:
