@@ -20,7 +20,7 @@ ORDER = {
         "extracts", "change-events", "formats", "mirror-a-database", "set-up-databases",
         "reconcile", "read", "change-feed", "timeline", "enriched-events", "python-models",
         "thrift", "cluster", "object-stores", "operations", "house-keeping", "upgrade", "console",
-        "lineage",
+        "diff", "lineage",
     ],
     "reference": [
         "settings", "variables", "commands", "macros", "tables", "columns", "tests", "messages",

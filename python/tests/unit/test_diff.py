@@ -21,6 +21,7 @@ from deltalake import write_deltalake
 from markdown_it import MarkdownIt
 
 from tests import iceberg_tables
+from tests.pages import blocks_of
 from tidemark import cli
 from tidemark.diff.columns import Asked
 from tidemark.diff.markdown import as_markdown
@@ -31,7 +32,7 @@ from tidemark.hashing.text import canonical_text
 from tidemark.state import delta, iceberg
 from tidemark.state.tables import TableNotReadable
 
-from ..stored import CITIES, LOG, day, logged, stand_in, write, write_loads
+from ..stored import CITIES, LOG, day, known_shop, logged, stand_in, write, write_loads
 
 NAN = float("nan")
 
@@ -464,3 +465,28 @@ def test_log_rows__that_differ_in_a_column_added_later(shop: Path) -> None:
     write(shop, "cities__log", [logged(1, "Aa", "I", 1), logged(1, "Bb", "U", 2)], "overwrite")
     (table,) = told("cities@2026-03-01", "cities@2026-03-05")["tables"]
     assert [one["column"] for one in table["columns"]] == ["name"]
+
+
+def test_page(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the page shows is what its commands print."""
+    known = known_shop(shop)
+    entities = {"customers": replace(CITIES, name="customers", table="customers")}
+    monkeypatch.setattr("tidemark.state.cli.known_project", lambda *_: replace(known, entities=entities))  # fmt: skip
+
+    def row(key: int, name: str, city: str | None, operation: str, number: int) -> dict[str, Any]:
+        own = {"_key_hash": f"k{key}", "_row_hash": f"{name}{city}", "_operation": operation, "_eff_start_date": day(number)}  # fmt: skip
+        return {"id": key, "name": name, "city": city, **own}
+
+    first = [row(1, "Ada", "Oslo", "I", 4), row(2, "Lea", None, "I", 4), row(3, "Ivo", "Rome", "I", 4), row(4, "Uma", "Bern", "I", 4)]  # fmt: skip
+    last = [row(1, "Ada", "Bergen", "U", 5), row(2, "Léa", "Paris", "U", 5), row(5, "Eva", "Kyiv", "I", 5)]  # fmt: skip
+    log = [{**one, "_business_date": one["_eff_start_date"], "_commit_id": 1, "_superseded_by": None} for one in [*first, *last]]  # fmt: skip
+    gone = {**log[2], "_operation": "D", "_business_date": day(5)}
+    put(shop, "customers__log", [*log, gone])
+    for schema in ("shop", "shop_dev", "shop_base"):
+        put(shop, "customers", [*last, first[3]], schema)
+    ((_, command), (_, output)) = blocks_of("How do I see what differs between two tables?")[:2]
+    assert call(*command.split()[2:], code=2).stdout.rstrip() == output.rstrip()
+    for line in blocks_of("What can be compared")[0][1].splitlines():
+        assert call(*line.split()[2:], code=0).output
+    (line,) = [text for _, text in blocks_of("On a pull request") if "--markdown" in text]
+    assert "no difference" in call(*line.partition(" > ")[0].split()[2:], code=0).stdout

@@ -44,7 +44,7 @@ With DATE the command compares two business dates, by the hashes of the log:
 
 \b
 Exit codes:
-  0    equal (and whatever two dates of the form above have)
+  0    equal; with DATE also where something differs
   1    an error, or something could not be compared
   2    something differs
   130  interrupted

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tidemark.console import counted
+from tidemark.diff.columns import OWN
 from tidemark.diff.model import Cell, Differences, Sample, TableDifference
 from tidemark.state.show import simple_table
 from tidemark.state.values import told, told_change
@@ -46,6 +47,9 @@ def notes(one: TableDifference) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for name, why in one.not_compared.items():
         reasons.setdefault(why, []).append(name)
+    added = len(reasons.pop(OWN, []))
+    if added:
+        yield f"not compared: {counted(added, 'column')} that Tidemark adds (see --all-columns)"
     for why, names in reasons.items():
         yield f"not compared: {', '.join(names)} ({why})"
 
