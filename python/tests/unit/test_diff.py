@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 import random
 import subprocess
@@ -13,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import jsonschema_rs
 import pyarrow as pa
 import pytest
@@ -24,6 +26,7 @@ from tests import iceberg_tables
 from tests.pages import blocks_of
 from tidemark import cli
 from tidemark.diff.columns import Asked
+from tidemark.diff.database import Duck
 from tidemark.diff.markdown import as_markdown
 from tidemark.diff.model import Differences, TableDifference
 from tidemark.diff.rows import compare_rows
@@ -227,7 +230,7 @@ def test_types__keys_match_in_other_types(tmp_path: Path) -> None:
     b = pa.table({"id": pa.array([Decimal("1.0"), Decimal("2.5")]), "v": [1, 2]})
     found = compare(tmp_path, a, b)
     assert (found.only_in_a, found.only_in_b, found.same) == (1, 1, 1)
-    assert [(one.column, one.a, one.b) for one in found.other_types] == [("id", "int", "decimal(2, 1)")]  # fmt: skip
+    assert [(one.column, one.a, one.b) for one in found.other_types] == [("id", "int", "decimal(2,1)")]  # fmt: skip
 
 
 def test_rows__agree_with_canonical_texts(tmp_path: Path) -> None:
@@ -447,6 +450,63 @@ def test_markdown__fits_into_a_comment(tmp_path: Path) -> None:
     assert text.count("<details>") == text.count("</details>")
 
 
+def test_report__has_a_section(shop: Path) -> None:
+    """What somebody has put into a row is text on the page."""
+    put(shop, "one", [{"id": 1, "v": "<script>x</script>"}])
+    put(shop, "two", [{"id": 1, "v": "y"}])
+    keyed = replace(CITIES, name="one", table="one")
+    known = replace(known_shop(shop), entities={"one": keyed})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tidemark.state.cli.known_project", lambda *_: known)
+        page = shop / "page.html"
+        done = CliRunner().invoke(cli.cli, ["report", "--diff", "one", "shop.two", "--output", str(page)])  # fmt: skip
+        assert done.exit_code == 0, done.output
+        text = page.read_text(encoding="utf-8")
+        assert "<h3>A: one, B: shop.two</h3>" in text and "<td>v (1)</td>" in text
+        assert "<td>&lt;script&gt;x&lt;/script&gt;</td>" in text and "<script>x" not in text
+        done = CliRunner().invoke(cli.cli, ["report", "--diff", "one", "two", "--json"])
+        (found,) = json.loads(done.stdout)["differences"]
+        assert found["tables"][0]["columns"] == [{"column": "v", "cells": 1}]
+        done = CliRunner().invoke(cli.cli, ["report", "--output", str(page)])
+        assert "What differs" not in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("type_", "form", "value", "text"),
+    [
+        ("INTEGER[]", "array:integer", "[1, null, -3]", "[1:1;N;2:-3;]"),
+        ("VARCHAR[]", "array:text", "['ü,{;', '']", "[4:ü,{;;0:;]"),
+        ("DECIMAL(8,2)[]", "array:decimal", "[1.50, null]", "[3:1.5;N;]"),
+        ("DECIMAL(30,10)", "decimal", "0.0000000100", "0.00000001"),
+        ("VARCHAR", "decimal", "'1.500'", "1.5"),
+        ("VARCHAR", "decimal", "'nan'", "NAN"),
+        ("VARCHAR", "bytes", "'00ff'", "00FF"),
+        ("BLOB", "bytes", "'\\x00\\xFF'::blob", "00FF"),
+        ("TIMESTAMP", "timestamp", "'1969-12-31 23:59:59.999999'", "-1"),
+        ("TIMESTAMP WITH TIME ZONE", "timestamp", "'1970-01-01 00:00:01+00'", "1000000"),
+        ("DATE", "date", "'0001-01-01'", "0001-01-01"),
+        ("DOUBLE", "double", "0.1", "0x1.999999999999ap-4"),
+        ("FLOAT", "double", "'-0'", "0"),
+        ("BOOLEAN", "boolean", "true", "true"),
+    ],
+)
+def test_database__texts_are_those_of_the_source(
+    type_: str, form: str, value: str, text: str
+) -> None:
+    """What DuckDB makes of a copy is what the databases make: see reconcile/forms.py."""
+    dialect = Duck()
+    with duckdb.connect() as db:
+        db.execute("set timezone = 'UTC'")
+        db.execute(f"create table t as select cast({value} as {type_}) as v")
+        shown = dialect.text('"v"', type_, form)
+        assert db.execute(f"select {shown} from t").fetchone() == (text,)
+        digest = dialect.digest(dialect.join([dialect.item("'ü'"), dialect.item("null")]))
+        number = dialect.number(digest)
+        found = db.execute(f"select {digest}, {number}, {dialect.total(number)}").fetchone()
+        wanted = hashlib.md5("1:ü;N;".encode()).hexdigest()
+        assert found == (wanted, int(wanted[:15], 16), str(int(wanted[:15], 16)))
+
+
 def test_schema__of_json() -> None:
     schema = json.loads(call("--schema", code=0).stdout)
     assert schema == Differences.model_json_schema() and "TableDifference" in schema["$defs"]
@@ -490,3 +550,6 @@ def test_page(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert call(*line.split()[2:], code=0).output
     (line,) = [text for _, text in blocks_of("On a pull request") if "--markdown" in text]
     assert "no difference" in call(*line.partition(" > ")[0].split()[2:], code=0).stdout
+    ((_, text),) = blocks_of("In the report")
+    done = CliRunner().invoke(cli.cli, text.split()[1:])
+    assert done.exit_code == 0 and "What differs" in Path(done.stdout.strip()).read_text("utf-8")

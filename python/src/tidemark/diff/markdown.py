@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tidemark.diff.model import Differences, TableDifference
-from tidemark.diff.show import KINDS, asides, cell_texts, key_text, most_changed, notes
-from tidemark.state.values import told
+from tidemark.diff.show import SAMPLE, SUMMARY, asides, notes, sample_rows, summary_row
 
 # marks, what mentions, and what begins a link; other punctuation reads better as it is
 _MARKS = re.compile(r"[!-'*+;<>?@\[-`{-~]|//|(?i:www[.])|(?i:mailto:)|(?i:xmpp:)")
@@ -33,54 +32,32 @@ def _lines(found: Differences) -> Iterator[str]:
     yield f"### {plain(found.a)} and {plain(found.b)}: {verdict}"
     yield ""
     if found.tables:
-        heads = ("table", "only in A", "only in B", "different", "same", "cells differ in")
-        yield from _table(heads, [_row(one) for one in found.tables])
+        yield from _table(SUMMARY, map(summary_row, found.tables))
     for text in asides(found):
         yield f"- {plain(text)}"
     for one in found.tables:
         yield from _details(one)
 
 
-def _row(one: TableDifference) -> list[str]:
-    numbers = (one.only_in_a, one.only_in_b, one.different, one.same)
-    said = "equal" if one.equal else plain(most_changed(one))
-    name = one.a if one.a == one.b else f"{one.a}, {one.b}"
-    return [plain(name), *(f"{number:,}" for number in numbers), said]
-
-
 def _details(one: TableDifference) -> Iterator[str]:
-    about = [f"- {plain(note)}" for note in notes(one)]
-    if not one.samples and not about:
+    rows, about = sample_rows(one), [f"- {plain(note)}" for note in notes(one)]
+    if not rows and not about:
         return
     yield f"<details><summary>{plain(one.a)}: rows and columns</summary>"
     yield ""
-    rows = []
-    for sample in one.samples:
-        for cell in sample.cells:
-            a, b = told(cell.a), told(cell.b)
-            if sample.kind == "different":
-                a, b = cell_texts(cell)
-            elif sample.kind == "only_in_a":
-                b = ""
-            else:
-                a = ""
-            texts = (key_text(sample), KINDS[sample.kind], cell.column, a, b)
-            rows.append([plain(text) for text in texts])
-        if not sample.cells:
-            rows.append([plain(key_text(sample)), KINDS[sample.kind], "", "", ""])
     if rows:
-        yield from _table(("key", "", "column", "A", "B"), rows)
+        yield from _table(SAMPLE, rows)
     yield from about
     yield ""
     yield "</details>"
     yield ""
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     yield f"| {' | '.join(heads)} |"
     yield f"|{'---|' * len(heads)}"
     for row in rows:
-        yield f"| {' | '.join(row)} |"
+        yield f"| {' | '.join(map(plain, row))} |"
     yield ""
 
 

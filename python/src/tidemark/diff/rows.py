@@ -286,4 +286,5 @@ def spark_type(type_: Any) -> str:
     """Return a type of DuckDB as Spark calls it."""
     from sqlglot import exp
 
-    return exp.DataType.build(str(type_), dialect="duckdb").sql("spark").lower()
+    written = exp.DataType.build(str(type_), dialect="duckdb").sql("spark").lower()
+    return written.replace(", ", ",").replace(": ", ":")

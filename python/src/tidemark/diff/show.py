@@ -17,6 +17,9 @@ KINDS = {"different": "different", "only_in_a": "only in A", "only_in_b": "only 
 _STYLES = {"different": "yellow", "only_in_a": "red", "only_in_b": "green"}
 _MOST_COLUMNS = 8
 
+SUMMARY = ("table", "only in A", "only in B", "different", "same", "cells differ in")
+SAMPLE = ("key", "row", "column", "A", "B")
+
 
 def show_differences(found: Differences, out: Console) -> None:
     """Print what differs: counts, columns, samples; of schemas a line of each entity."""
@@ -61,25 +64,46 @@ def most_changed(one: TableDifference) -> str:
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
+def summary_row(one: TableDifference) -> list[str]:
+    """Return the texts of a table's line, below SUMMARY."""
+    numbers = (one.only_in_a, one.only_in_b, one.different, one.same)
+    name = one.a if one.a == one.b else f"{one.a}, {one.b}"
+    said = "equal" if one.equal else most_changed(one)
+    return [name, *(f"{number:,}" for number in numbers), said]
+
+
+def sample_rows(one: TableDifference) -> list[list[str]]:
+    """Return the texts of each cell of the samples, below SAMPLE."""
+    rows = []
+    for sample in one.samples:
+        first = [key_text(sample), KINDS[sample.kind]]
+        rows += [[*first, cell.column, *cell_texts(sample, cell)] for cell in sample.cells]
+        if not sample.cells:
+            rows.append([*first, "", "", ""])
+    return rows
+
+
 def key_text(sample: Sample) -> str:
     """Return the key of a sample on one line."""
     return ", ".join(f"{name}={told(value)}" for name, value in sample.key.items())
 
 
-def cell_texts(cell: Cell) -> tuple[str, str]:
-    """Return the two values of a cell that differs."""
-    return (told(cell.a), told(cell.b)) if cell.hidden else told_change(cell.a, cell.b)
+def cell_texts(sample: Sample, cell: Cell) -> tuple[str, str]:
+    """Return the two values of a cell; the side that does not have the row has none."""
+    if sample.kind == "different":
+        return (told(cell.a), told(cell.b)) if cell.hidden else told_change(cell.a, cell.b)
+    return (told(cell.a), "") if sample.kind == "only_in_a" else ("", told(cell.b))
 
 
 def _show_tables(found: Differences, out: Console) -> None:
-    table = simple_table("entity", "only in A", "only in B", "different", "same", "cells differ in")
+    table = simple_table(*SUMMARY)
     for column in table.columns[1:5]:
         column.justify = "right"
     for one in found.tables:
-        name = one.a.rpartition(".")[2]
-        numbers = (one.only_in_a, one.only_in_b, one.different, one.same)
-        said = Text("equal", style="green") if one.equal else Text(most_changed(one))
-        table.add_row(Text(name), *(f"{number:,}" for number in numbers), said)
+        # of two schemas the tables have one name
+        _, *rest, said = summary_row(one)
+        style = "green" if one.equal else ""
+        table.add_row(Text(one.a.rpartition(".")[2]), *rest, Text(said, style=style))
     out.print(table)
 
 
@@ -107,10 +131,9 @@ def _show_sample(sample: Sample, out: Console) -> None:
     head.append(KINDS[sample.kind], style=_STYLES[sample.kind])
     out.print(head, soft_wrap=True)
     for cell in sample.cells:
-        line = Text(f"    {cell.column}: ")
+        line, (a, b) = Text(f"    {cell.column}: "), cell_texts(sample, cell)
         if sample.kind == "different":
-            a, b = cell_texts(cell)
             line.append(a, style="red").append(" → ").append(b, style="green")
         else:
-            line.append(told(cell.a if sample.kind == "only_in_a" else cell.b))
+            line.append(a or b)
         out.print(line, soft_wrap=True)

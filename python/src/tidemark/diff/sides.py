@@ -171,7 +171,7 @@ def _table(project: KnownProject, tables: Tables, text: str) -> Stored | None:
         path = tables.of(of, f"__{side}")
     if not tables.exists(path):
         if dot or of:
-            raise ConfigError(f"there is no table {text}: nothing lies at {path}")
+            raise ConfigError(f"there is no table {text}, or it is a view: nothing lies at {path}")
         return None
     table = _opened(tables, path, text)
     return Stored(text, table, tuple(table.columns()), "t", sensitive=sensitive)
@@ -188,7 +188,7 @@ def _schema(project: KnownProject, text: str) -> Schema:
 
 def _opened(tables: Tables, path: str, name: str) -> Opened:
     if not tables.exists(path):
-        raise ConfigError(f"{name} was never loaded: there is no table at {path}")
+        raise ConfigError(f"{name} was never loaded, or is a view: there is no table at {path}")
     return tables.open(path)
 
 
