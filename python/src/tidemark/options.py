@@ -60,6 +60,10 @@ verbose_option = click.option(
 )
 
 
+EXIT_DIFFERENT = 2
+"""What a JudgingCommand exits with where something differs, or would change."""
+
+
 class _Mistake(click.UsageError):
     exit_code = 1
 

@@ -405,6 +405,21 @@ def test_tables__that_cannot_be_read(tmp_path: Path) -> None:
         compare_rows(a, b, Asked())
 
 
+def test_tables__that_only_spark_reads(shop: Path) -> None:
+    """A feature that delta-rs does not know is told, and of schemas the other tables are compared."""
+    for schema in ("shop", "dev"):
+        put(shop, "cities", [{"id": 1}], schema)
+        put(shop, "people", [{"id": 1}], schema)
+    log = shop / "warehouse/dev.db/cities/_delta_log"
+    features = {"readerFeatures": ["typeWidening"], "writerFeatures": ["typeWidening"]}
+    protocol = {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}}
+    (log / "00000000000000000001.json").write_text(json.dumps(protocol))
+    said = call("cities", "dev.cities", code=1).output
+    assert "dev" in said and "cannot be read" in said
+    found = told("shop", "dev", code=1)
+    assert "cannot be read" in found["failed"]["cities"] and found["tables"][0]["equal"]
+
+
 def test_tables__without_pyarrow(tmp_path: Path) -> None:
     """DuckDB reads what delta-rs hands over by itself: PyArrow is an extra."""
     ids = pa.array(range(3000), pa.int64())

@@ -14,7 +14,7 @@ from tidemark.diff.model import Differences
 from tidemark.diff.rows import compare_rows
 from tidemark.diff.sides import DatabaseTable, Schema, side_of
 from tidemark.errors import ConfigError
-from tidemark.options import JudgingCommand
+from tidemark.options import EXIT_DIFFERENT, JudgingCommand
 from tidemark.run.dates import parse_business_dates
 from tidemark.state.cli import READ, chosen_entities, open_project, reading
 from tidemark.state.project import KnownProject
@@ -23,7 +23,7 @@ from tidemark.state.tables import Tables
 from tidemark.state.values import json_value
 from tidemark.state.versions import difference_of
 
-_EQUAL, _FAILED, _DIFFERENT = 0, 1, 2
+_EQUAL, _FAILED = 0, 1
 
 _EPILOG = (
     READ
@@ -132,7 +132,7 @@ def diff(
 
         show_differences(found, stdout_console())
     click.get_current_context().exit(
-        _FAILED if found.failed else _EQUAL if found.equal else _DIFFERENT
+        _FAILED if found.failed else _EQUAL if found.equal else EXIT_DIFFERENT
     )
 
 

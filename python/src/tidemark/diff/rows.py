@@ -26,7 +26,7 @@ from tidemark.engine.quoted import literal
 from tidemark.engine.room import Room, connection
 from tidemark.errors import DataError
 from tidemark.home import tidemark_home
-from tidemark.state.tables import TableNotReadable
+from tidemark.state.tables import TableNotReadable, first_line
 from tidemark.state.values import json_value, told, with_short_floats
 
 HIDDEN = "***"
@@ -44,7 +44,7 @@ def compare_rows(a: Stored, b: Stored, asked: Asked) -> TableDifference:
     with database(a, b) as db:
         key = key_of(a, b, asked)
         pairing = paired(fields_of(db, a), fields_of(db, b), key, asked, (a.name, b.name))
-        known = {name.lower() for name in (*a.columns(), *b.columns())}
+        known = {name.lower() for name in (*a.names, *b.names)}
         apart = dict.fromkeys(sorted((a.sensitive | b.sensitive) - known), APART)
         pairing = replace(pairing, left_out={**pairing.left_out, **apart})
         return _Comparison(db, a, b, pairing, asked.samples).found()
@@ -65,8 +65,7 @@ def database(*sides: Stored) -> Iterator[Any]:
             yield db
     except duckdb.Error as error:
         names = " or ".join(side.name for side in sides)
-        line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise TableNotReadable(f"{names} cannot be read: {line}") from error
+        raise TableNotReadable(f"{names} cannot be read: {first_line(error)}") from error
 
 
 def _scratch() -> Path | None:
@@ -82,9 +81,10 @@ def _scratch() -> Path | None:
 
 def fields_of(db: Any, side: Stored) -> list[Field]:
     """Return the columns of a side with their types."""
-    names, view = side.columns(), f"no_rows_{uuid4().hex}"
-    side.show(db, view, [(name, f"c{n}") for n, name in enumerate(names)], "limit 0")
-    return [Field(name, type_) for name, type_ in zip(names, db.view(view).types, strict=True)]
+    view = f"no_rows_{uuid4().hex}"
+    side.show(db, view, [(name, f"c{n}") for n, name in enumerate(side.names)], "limit 0")
+    types = db.view(view).types
+    return [Field(name, type_) for name, type_ in zip(side.names, types, strict=True)]
 
 
 class _Comparison:

@@ -25,7 +25,7 @@ from tidemark.lineage.datasets import schema_folder
 from tidemark.state.log import key_columns
 from tidemark.state.past import state_at
 from tidemark.state.project import Entity, KnownProject
-from tidemark.state.tables import Opened, Tables, is_local, quoted
+from tidemark.state.tables import Opened, TableNotReadable, Tables, first_line, is_local, quoted
 
 _COMMIT = re.compile(r"commit:(\d+)")
 
@@ -78,14 +78,18 @@ class Stored:
     key: tuple[str, ...] = ()
     sensitive: frozenset[str] = frozenset()
 
-    def columns(self) -> list[str]:
-        """Return the names of its columns."""
-        return list(self.names)
-
     def show(self, db: Any, view: str, selected: Sequence[tuple[str, str]], end: str = "") -> None:
-        """Make a view of some columns, names and what they are called there, to be read once."""
+        """Make a view of some columns, names and what they are called there, to be read once.
+
+        Raises:
+            TableNotReadable: Only Spark reads it.
+        """
         chosen = ", ".join(f"{quoted(name)} as {called}" for name, called in selected)
-        self.table.show(db, view, f"select {chosen} from {self.rows} {end}")
+        try:
+            self.table.show(db, view, f"select {chosen} from {self.rows} {end}")
+        except Exception as error:
+            # whatever delta-rs raises: a feature that it does not know
+            raise TableNotReadable(f"{self.name} cannot be read: {first_line(error)}") from error
 
 
 Side = Schema | DatabaseTable | Stored

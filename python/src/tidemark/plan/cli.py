@@ -17,6 +17,7 @@ from tidemark.console import stdout_console
 from tidemark.errors import ConfigError
 from tidemark.home import project_above
 from tidemark.options import (
+    EXIT_DIFFERENT,
     JudgingCommand,
     exclude_option,
     profiles_dir_option,
@@ -38,7 +39,7 @@ from tidemark.run.options import (
     prepare_environment,
 )
 
-EXIT_CODES = {"nothing": 0, "stops": 1, "changes": 2}
+EXIT_CODES = {"nothing": 0, "stops": 1, "changes": EXIT_DIFFERENT}
 _FAILED = 1
 
 _PLAN_END = """

@@ -120,7 +120,7 @@ class Tables:
         try:
             return delta.is_table(path)
         except Exception as error:
-            why = f"{path} cannot be asked for: {_line(error)}. {_HOW_TO_REACH}"
+            why = f"{path} cannot be asked for: {first_line(error)}. {_HOW_TO_REACH}"
             raise TableNotReadable(why) from error
 
     def rows(self, path: str, select: str) -> list[dict[str, Any]]:
@@ -203,7 +203,7 @@ class Tables:
         try:
             return ask(table)
         except Exception as error:
-            raise TableNotReadable(f"{path} cannot be read: {_line(error)}") from error
+            raise TableNotReadable(f"{path} cannot be read: {first_line(error)}") from error
 
     def open(self, path: str) -> Opened:
         """Open a table as it is now: what is asked of it does not move on with later commits.
@@ -215,7 +215,7 @@ class Tables:
         try:
             table = (iceberg if self._is_iceberg else delta).open_table(path)
         except Exception as error:
-            raise TableNotReadable(f"{path} cannot be read: {_line(error)}") from error
+            raise TableNotReadable(f"{path} cannot be read: {first_line(error)}") from error
         layout = table.properties.get("tidemark.layout", "0")
         if layout.isdecimal() and int(layout) > LAYOUT:
             raise TableNotReadable(
@@ -256,5 +256,6 @@ def log_folder(table: Path) -> Path:
     return next((log for log in logs if log.is_dir()), table)
 
 
-def _line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return what an error says, of several lines the first."""
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
