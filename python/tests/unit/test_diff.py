@@ -130,7 +130,7 @@ def test_key__is_that_of_the_model_or_said(shop: Path) -> None:
     assert found["equal"] and found["tables"][0]["key"] == ["id"]
     put(shop, "lines", [{"a": 1, "b": 1, "v": 1}, {"a": 1, "b": 2, "v": 1}, {"a": None, "b": 3, "v": 1}])  # fmt: skip
     said = call("lines", "lines", code=1).output
-    assert "neither lines nor lines has a unique_key" in said
+    assert "no unique_key is known of lines: say with --key" in said
     assert told("lines", "lines", "--key", "b", code=0)["equal"]
     said = call("lines", "lines", "--key", "a,b", code=1).output
     assert "lines: the key (a, b) is NULL in 1 row" in said
@@ -454,7 +454,8 @@ def test_markdown__shows_values_as_they_are(tmp_path: Path) -> None:
         assert tag not in html
     assert html.count("<tr>") == 2 + 3 and "@" not in text and "www." not in text
     assert "&lt;img src=x&gt; | *b* _i_ `c`" in html and "<td>2</td>" in html
-    assert "no difference" in as_markdown(Differences.of_table(compare(tmp_path / "x", a, a)))
+    text = as_markdown(Differences.of_table(compare(tmp_path / "x", a, a)))
+    assert "no difference" in text and "<details>" not in text
 
 
 def test_markdown__fits_into_a_comment(tmp_path: Path) -> None:

@@ -139,9 +139,9 @@ def key_of(a: Stored, b: Stored, asked: Asked) -> tuple[str, ...]:
         return asked.key
     known = [one.key for one in (a, b) if one.key]
     if not known:
+        names = " and ".join(dict.fromkeys((a.name, b.name)))
         raise ConfigError(
-            f"neither {a.name} nor {b.name} has a unique_key: say with --key which columns tell "
-            "its rows apart"
+            f"no unique_key is known of {names}: say with --key which columns tell rows apart"
         )
     if {name.lower() for name in known[0]} != {name.lower() for name in known[-1]}:
         keys = " and ".join(f"({', '.join(key)})" for key in known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from tidemark.diff.columns import OWN
 from tidemark.diff.model import Differences, TableDifference
 from tidemark.diff.show import SAMPLE, SUMMARY, asides, notes, sample_rows, summary_row
 
@@ -41,7 +42,8 @@ def _lines(found: Differences) -> Iterator[str]:
 
 def _details(one: TableDifference) -> Iterator[str]:
     rows, about = sample_rows(one), [f"- {plain(note)}" for note in notes(one)]
-    if not rows and not about:
+    # that Tidemark's own columns are not compared is said where there is more to say
+    if one.equal and not one.other_types and {*one.not_compared.values()} <= {OWN}:
         return
     yield f"<details><summary>{plain(one.a)}: rows and columns</summary>"
     yield ""
