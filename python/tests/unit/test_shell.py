@@ -373,6 +373,14 @@ def test_pipe__its_exit_code_is_that_of_the_command_that_failed(
     assert serve(shop, {}, talk, ["exit\n", "nonsense\n"]) == 0
 
 
+@pytest.mark.parametrize(("line", "code"), [("diff a b", 0), ("plan", 0), ("status", 2)])
+def test_pipe__goes_on_where_something_differs(
+    shop: RunOptions, monkeypatch: pytest.MonkeyPatch, line: str, code: int
+) -> None:
+    monkeypatch.setattr("tidemark.shell.cli.call", lambda *_, **__: 2)
+    assert serve(shop, {}, Console(quiet=True), [line]) == code
+
+
 def test_shell__needs_a_project(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["shell", "--project-dir", str(tmp_path)], input="status\n")
     assert "no dbt_project.yml" in str(result.exception)
