@@ -41,7 +41,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "status": ("tidemark.state.cli", "status"),
         "runs": ("tidemark.state.cli", "runs"),
         "changes": ("tidemark.state.cli", "changes"),
-        "diff": ("tidemark.state.cli", "diff"),
+        "diff": ("tidemark.diff.cli", "diff"),
         "history": ("tidemark.state.cli", "history"),
         "rejects": ("tidemark.state.cli", "rejects"),
         "feed": ("tidemark.feed.cli", "feed"),

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from tidemark.errors import TidemarkError
+
 
 class WordsOption(click.Option):
     """An option that takes every word up to the next option, as dbt's --select does."""
@@ -56,3 +58,31 @@ exclude_option = click.option(
 verbose_option = click.option(
     "--verbose", "-v", is_flag=True, help="Show dbt's own lines, on stderr."
 )
+
+
+EXIT_DIFFERENT = 2
+"""What a JudgingCommand exits with where something differs, or would change."""
+
+
+class _Mistake(click.UsageError):
+    exit_code = 1
+
+
+class JudgingCommand(click.Command):
+    """A command whose every mistake exits with 1, as 2 says that something differs."""
+
+    def make_context(self, *arguments: Any, **named: Any) -> click.Context:
+        """Read the command line."""
+        try:
+            return super().make_context(*arguments, **named)
+        except click.UsageError as error:
+            raise _Mistake(error.format_message(), error.ctx) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except TidemarkError as error:
+            raise click.ClickException(str(error)) from error
+        except click.UsageError as error:
+            raise _Mistake(error.format_message(), error.ctx) from error

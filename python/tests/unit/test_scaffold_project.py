@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 
+import click
 import pytest
 import yaml
 from click.testing import CliRunner, Result
@@ -64,6 +66,31 @@ def test_project__alone_with_a_package_of_git(folder: Path) -> None:
     steps = [step.get("run") for step in yaml.safe_load(text)["jobs"]["check"]["steps"]]
     install = f"pip install 'dbt-tidemark @ git+{place}@v1.2'"
     assert steps[2:] == [install, "dbt deps", "tidemark check"]
+
+
+def test_project__compares_what_a_pull_request_makes(folder: Path) -> None:
+    """Both branches load into schemas that the profile has, and the comment is what differs."""
+    place = "https://git.example.com/data/tidemark.git"
+    assert init("--project", "shop", "--package", f"{place}@v1.2").exit_code == 0
+    read = yaml.safe_load((folder / "shop/.github/workflows/pull_request.yml").read_text())
+    assert read["permissions"]["pull-requests"] == "write"
+    steps = [step["run"] for step in read["jobs"]["compare"]["steps"] if "run" in step]
+    assert steps[0] == f"pip install 'dbt-tidemark @ git+{place}@v1.2'"
+    assert steps[2:4] == ["tidemark check", "tidemark test"]
+    outputs = yaml.safe_load((folder / "shop/profiles.yml").read_text())["shop"]["outputs"]
+    schemas = (outputs["base"]["schema"], outputs["dev"]["schema"])
+    assert (
+        "--target base" in steps[4] and f"tidemark diff {' '.join(schemas)} --markdown" in steps[5]
+    )
+    # what somebody else has written is no command
+    assert not any("${{" in step for step in steps)
+    (folder / ".base").mkdir()
+    for line in (line for step in steps for line in step.splitlines() if "tidemark" in line):
+        words = shlex.split(line.partition(" > ")[0])
+        if words[0] == "tidemark":
+            command = cli.cli.get_command(click.Context(cli.cli), words[1])
+            assert command is not None
+            command.make_context(words[1], words[2:])
 
 
 def test_project__dry_run_writes_nothing(folder: Path) -> None:

@@ -558,13 +558,13 @@ def test_tables__with_sensitive_columns_are_never_opened(
 ) -> None:
     write(shop, "cities__sensitive", [{"_key_hash": "k1", "_commit_id": 1, "phone": "0123-SECRET"}])
     opened: set[str] = set()
-    real = Tables._open
+    real = Tables.open
 
     def spied(self: Tables, path: str) -> Any:
         opened.add(Path(path).name)
         return real(self, path)
 
-    monkeypatch.setattr(Tables, "_open", spied)
+    monkeypatch.setattr(Tables, "open", spied)
     answers = [
         client.browser.get(path)
         for path in (
@@ -608,8 +608,8 @@ def test_tables__are_read_again_when_they_have_changed(
     tables = KeptTables(project, clock)
     path = tables.of(project.entities["cities"])
     opened: list[str] = []
-    real = Tables._open
-    monkeypatch.setattr(Tables, "_open", lambda self, path: opened.append(path) or real(self, path))
+    real = Tables.open
+    monkeypatch.setattr(Tables, "open", lambda self, path: opened.append(path) or real(self, path))
     assert [tables.count(path) for _ in range(3)] == [2, 2, 2]
     assert len(opened) == 1
     clock.cost = 1.0
@@ -652,7 +652,7 @@ def test_tables__in_object_storage_are_asked_now_and_then(
             raise TableNotReadable("it cannot be asked")
         return SimpleNamespace(version=lambda: version)
 
-    monkeypatch.setattr(Tables, "_open", open_table)
+    monkeypatch.setattr(Tables, "open", open_table)
     stamps = []
     for clock.now in (0.0, 9.0, 10.0, 19.0, 20.0):
         stamps.append([tables.stamp(f"s3://lake/warehouse/shop.db/{name}") for name in ("a", "b")])

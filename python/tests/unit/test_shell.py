@@ -123,6 +123,7 @@ def completer() -> ShellCompleter:
         ("changes customers --date ", ["2026-03-01"]),
         ("diff orders 2026-03-02 ", ["2026-03-02", "2026-03-01"]),
         ("diff --samples 3 ", ["customers", "orders"]),
+        ("diff orders ", ["customers", "orders", "2026-03-02", "2026-03-01"]),
         ("rehash customers --drop ci", ["city"]),
         ("feed orders --where to", ["total"]),
         ("feed orders --from 2026-03-01", ["2026-03-01"]),
@@ -370,6 +371,14 @@ def test_pipe__its_exit_code_is_that_of_the_command_that_failed(
     assert serve(shop, {}, talk, lines) == 2
     assert json.loads(capsys.readouterr().out)["title"]
     assert serve(shop, {}, talk, ["exit\n", "nonsense\n"]) == 0
+
+
+@pytest.mark.parametrize(("line", "code"), [("diff a b", 0), ("plan", 0), ("status", 2)])
+def test_pipe__goes_on_where_something_differs(
+    shop: RunOptions, monkeypatch: pytest.MonkeyPatch, line: str, code: int
+) -> None:
+    monkeypatch.setattr("tidemark.shell.cli.call", lambda *_, **__: 2)
+    assert serve(shop, {}, Console(quiet=True), [line]) == code
 
 
 def test_shell__needs_a_project(tmp_path: Path) -> None:

@@ -14,9 +14,11 @@ from click.core import ParameterSource
 from rich.console import Console
 
 from tidemark.console import stdout_console
-from tidemark.errors import ConfigError, TidemarkError
+from tidemark.errors import ConfigError
 from tidemark.home import project_above
 from tidemark.options import (
+    EXIT_DIFFERENT,
+    JudgingCommand,
     exclude_option,
     profiles_dir_option,
     project_dir_option,
@@ -37,7 +39,7 @@ from tidemark.run.options import (
     prepare_environment,
 )
 
-EXIT_CODES = {"nothing": 0, "stops": 1, "changes": 2}
+EXIT_CODES = {"nothing": 0, "stops": 1, "changes": EXIT_DIFFERENT}
 _FAILED = 1
 
 _PLAN_END = """
@@ -76,31 +78,7 @@ Examples:
 """
 
 
-class _Mistake(click.UsageError):
-    exit_code = _FAILED
-
-
-class PlanCommand(click.Command):
-    """A command whose every mistake exits with 1, as 2 says that there are changes."""
-
-    def make_context(self, *arguments: Any, **named: Any) -> click.Context:
-        """Read the command line."""
-        try:
-            return super().make_context(*arguments, **named)
-        except click.UsageError as error:
-            raise _Mistake(error.format_message(), error.ctx) from error
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        try:
-            return super().invoke(ctx)
-        except TidemarkError as error:
-            raise click.ClickException(str(error)) from error
-        except click.UsageError as error:
-            raise _Mistake(error.format_message(), error.ctx) from error
-
-
-@click.command(epilog=_PLAN_END, cls=PlanCommand)
+@click.command(epilog=_PLAN_END, cls=JudgingCommand)
 @click.option("--business-date", "dates", multiple=True, metavar="DATE", help="The date to plan.")
 @select_option
 @exclude_option

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from tidemark.diff.cli import compared
+from tidemark.diff.columns import Asked
 from tidemark.errors import ConfigError
 from tidemark.home import tidemark_home, write_private
 from tidemark.report.collect import collected
@@ -27,6 +29,7 @@ needs no network and no server: open it, print it, send it.
 Examples:
   tidemark report
   tidemark report --key airports:WIPO --output airports.html airports
+  tidemark report --diff shop_base shop
   tidemark report --json | jq '.entities[] | select(.state == "failed")'
 """
 
@@ -54,6 +57,15 @@ Examples:
     help="Show every version of a row; commas between the columns of a key (in double quotation "
     "marks a value that has one). May be repeated.",
 )
+@click.option(
+    "--diff",
+    "sides",
+    nargs=2,
+    metavar="A B",
+    multiple=True,
+    help="Show what differs between two tables, moments or schemas, named as for `tidemark diff`. "
+    "May be repeated.",
+)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --json, and nothing else.")
 @reading
 def report(
@@ -61,6 +73,7 @@ def report(
     output: Path | None,
     days: int,
     key_texts: Sequence[str],
+    sides: Sequence[tuple[str, str]],
     schema: bool,
     as_json: bool,
     **where: Any,
@@ -76,6 +89,7 @@ def report(
     now = dt.datetime.now(dt.UTC)
     statuses = statuses_of(project, tables, chosen, commits)
     found = collected(project, tables, statuses, commits, now, days, keys)
+    found.differences = [compared(project, tables, a, b, Asked()) for a, b in sides]
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return

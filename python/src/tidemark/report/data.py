@@ -6,6 +6,8 @@ import datetime as dt
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tidemark.diff.model import Differences
+
 # keys with more versions are counted together
 MOST_VERSIONS = 20
 
@@ -166,3 +168,6 @@ class Report(_Model):
     runs: list[RunRow] = Field(default_factory=list)
     replicators: list[ReplicatorRow] = Field(default_factory=list)
     lags: list[LagRow] = Field(default_factory=list)
+    differences: list[Differences] = Field(
+        default_factory=list, description="What differs between the sides that were asked for"
+    )

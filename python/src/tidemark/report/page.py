@@ -9,6 +9,7 @@ from importlib.resources import files
 from string import Template
 
 from tidemark.report.data import Report
+from tidemark.report.differences import differences_html
 
 SCRIPTS = ("d3.min.js", "plot.umd.min.js", "report.js")
 """What the page runs, in this order."""
@@ -23,7 +24,8 @@ def page(report: Report) -> str:
     else: what comes with the data cannot become one, nor fetch anything.
     """
     scripts = [asset("tidemark.report", name) for name in SCRIPTS]
-    return assembled(report, policy(scripts), scripts, asset("tidemark.report", "report.css"))
+    style, added = asset("tidemark.report", "report.css"), differences_html(report.differences)
+    return assembled(report, policy(scripts), scripts, style, {"lookup": added})
 
 
 def policy(scripts: Sequence[str]) -> str:

@@ -24,10 +24,22 @@ logs/
 target/
 .user.yml
 """
+_PROFILE = """\
+NAME:
+  target: dev
+  outputs:
+    dev:
+      type: tidemark
+      schema: NAME
+    # what the target branch of a pull request makes
+    base:
+      type: tidemark
+      schema: NAME_base
+"""
 _CHECK = """\
 # mistakes in YAML and models, told before a run; it needs neither Java nor Spark
 name: check
-on: [push, pull_request]
+on: push
 jobs:
   check:
     runs-on: ubuntu-latest
@@ -38,6 +50,46 @@ jobs:
       - run: pip install {requirement}
       - run: dbt deps
       - run: tidemark check
+"""
+_PULL_REQUEST = """\
+# what a pull request changes: mistakes, unit tests, and the rows that come out otherwise
+name: pull request
+on: pull_request
+permissions: {contents: read, pull-requests: write}
+jobs:
+  compare:
+    runs-on: ubuntu-latest
+    env:
+      # both branches load into one warehouse, each into a schema of its own
+      TIDEMARK_HOME: ${{ github.workspace }}/.tidemark
+      # which landed files are loaded: a variable of the repository, else those of the last 30 days
+      DATES: ${{ vars.BUSINESS_DATES }}
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/checkout@v4
+        with: {ref: "${{ github.event.pull_request.base.sha }}", path: .base}
+      - uses: actions/setup-python@v5
+        with: {python-version: "3.11"}
+      - uses: actions/setup-java@v4
+        with: {distribution: temurin, java-version: "17"}
+      - run: pip install REQUIREMENT
+      - run: dbt deps && dbt deps --project-dir .base --profiles-dir .base
+      - run: tidemark check
+      - run: tidemark test
+      - name: load what both branches make of the landed files
+        run: |
+          DATES="${DATES:-$(date -d '-30 days' +%F)..$(date +%F)}"
+          tidemark run --project-dir .base --target base --business-date "$DATES" --available
+          tidemark run --business-date "$DATES" --available
+      - name: compare
+        if: hashFiles('.tidemark/warehouse/*/tidemark_commits__log/**') != ''
+        # 2 says that something differs; --samples 0 leaves out values of rows
+        run: tidemark diff NAME_base NAME --markdown > diff.md || test $? -eq 2
+      - name: comment
+        # a fork may not write here
+        if: hashFiles('diff.md') != '' && !github.event.pull_request.head.repo.fork
+        env: {GH_TOKEN: "${{ github.token }}", NUMBER: "${{ github.event.number }}"}
+        run: gh pr comment "$NUMBER" --edit-last --create-if-none --body-file diff.md
 """
 
 
@@ -126,8 +178,7 @@ def project_files(name: str, macros: Package) -> dict[str, str]:
         )
     files = {
         "dbt_project.yml": f"name: {name}\nversion: 1.0.0\nprofile: {name}\n",
-        "profiles.yml": f"{name}:\n  target: dev\n  outputs:\n    dev:\n"
-        f"      type: tidemark\n      schema: {name}\n",
+        "profiles.yml": _PROFILE.replace("NAME", name),
         "packages.yml": f"packages:\n{macros.entry}",
         ".gitignore": _IGNORED,
         "models/.gitkeep": "",
@@ -135,6 +186,8 @@ def project_files(name: str, macros: Package) -> dict[str, str]:
     if macros.revision is not None:
         requirement = shlex.quote(f"dbt-tidemark @ git+{macros.place}@{macros.revision}")
         files[".github/workflows/check.yml"] = _CHECK.format(requirement=requirement)
+        compare = _PULL_REQUEST.replace("NAME", name).replace("REQUIREMENT", requirement)
+        files[".github/workflows/pull_request.yml"] = compare
     return files
 
 

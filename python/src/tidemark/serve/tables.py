@@ -99,7 +99,7 @@ class KeptTables(Tables):
         if self._asked_at is None or now - self._asked_at >= _REMOTE_SECONDS:
             self._asked_at = now
             try:
-                self._version = self._open(self.commits()).version()
+                self._version = self.open(self.commits()).version()
             except TableNotReadable:
                 self._version = None
         return (self._version,)

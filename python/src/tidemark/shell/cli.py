@@ -15,7 +15,12 @@ from rich.console import Console
 from tidemark import distribution_version
 from tidemark.cli import COMMANDS, call
 from tidemark.home import tidemark_home
-from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.options import (
+    EXIT_DIFFERENT,
+    profiles_dir_option,
+    project_dir_option,
+    target_option,
+)
 from tidemark.run.options import RunOptions, prepare_environment, project_options
 
 _EPILOG = """
@@ -25,7 +30,7 @@ and sql, reload, help, exit. What is typed is kept in shell_history in TIDEMARK_
 wait.
 
 From a pipe each line is a command, and the first that fails ends the shell with its exit code,
-which is said. A `plan` that has changes does not fail.
+which is said. A `plan` that has changes does not fail, nor does a `diff`.
 
 \b
 Exit codes:
@@ -85,7 +90,6 @@ def serve(
         talk: Where it says what it does.
         lines: What a pipe gives; none: a terminal is asked.
     """
-    from tidemark.plan.cli import EXIT_CODES
     from tidemark.run.watch import Watch, project_places
     from tidemark.shell.commands import ShellGroup
     from tidemark.shell.lines import words_of
@@ -101,8 +105,8 @@ def serve(
         with warm.lock:
             code = call(group, words, obj=warm, defaults=defaults)
             warm.names.forget()
-            # that there are changes is no failure
-            return 0 if words[0] == "plan" and code == EXIT_CODES["changes"] else code
+            # that something differs is no failure
+            return 0 if words[0] in ("plan", "diff") and code == EXIT_DIFFERENT else code
 
     do = partial(execute_line, execute=execute, words_of=words_of)
     if lines is not None:

@@ -16,7 +16,7 @@ from tidemark.shell.names import Names
 
 # how parameters are called or shown, by what they take
 _DATES = {"DATE", "DATES", "MOMENT", "FIRST", "LAST", "DATE_TEXT", "BUSINESS_DATE"}
-_ENTITIES = {"ENTITY", "ENTITIES", "NAMES", "[ENTITY]..."}
+_ENTITIES = {"ENTITY", "ENTITIES", "NAMES", "[ENTITY]...", "A"}
 _MODELS = {"SELECT", "EXCLUDE"}
 _COLUMNS = {"COLUMN", "COLUMNS", "WHERE"}
 
@@ -139,6 +139,10 @@ def _values(
     if called & _MODELS:
         begun = re.sub(r"^[@+\d]*", "", re.split(r",", begun)[-1])
         return _beginning(begun, dict.fromkeys(names.models, ""))
+    if "B" in called:
+        # of `diff`: another table, or the date of its form with two dates
+        known = [*names.entities, *(date.isoformat() for date in names.dates(words))]
+        return _beginning(begun, dict.fromkeys(known, ""))
     if called & _ENTITIES:
         return _beginning(begun, dict.fromkeys(names.entities, ""))
     if called & _COLUMNS:

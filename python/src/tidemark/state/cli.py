@@ -1,4 +1,4 @@
-"""`tidemark status`, `runs`, `rejects`, `history`, `changes` and `diff`."""
+"""`tidemark status`, `runs`, `rejects`, `history` and `changes`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from tidemark.state.rejects import reject_rows, told_rejects
 from tidemark.state.status import Seen, Status, landed_dates, status_of
 from tidemark.state.tables import TableNotReadable, Tables
 from tidemark.state.values import json_value
-from tidemark.state.versions import changes_of, difference_of, versions_of
+from tidemark.state.versions import changes_of, versions_of
 
-_READ = """
+READ = """
 The tables are read in this process, without Spark; a run may be at work. A table that only Spark
 reads (a widened column) is named.
 """
@@ -49,7 +49,7 @@ def reading(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(
-    epilog=_READ
+    epilog=READ
     + """
 \b
 Examples:
@@ -78,7 +78,7 @@ def status(names: Sequence[str], as_json: bool, **where: Any) -> None:
 
 
 @click.command(
-    epilog=_READ
+    epilog=READ
     + """
 \b
 Examples:
@@ -117,7 +117,7 @@ def runs(names: Sequence[str], limit: int, as_json: bool, **where: Any) -> None:
 
 
 @click.command(
-    epilog=_READ
+    epilog=READ
     + """
 \b
 Examples:
@@ -149,7 +149,7 @@ def rejects(entity: str, is_all: bool, limit: int, as_json: bool, **where: Any) 
 
 
 @click.command(
-    epilog=_READ
+    epilog=READ
     + """
 \b
 Examples:
@@ -177,7 +177,7 @@ def history(entity: str, key: Sequence[str], as_json: bool, **where: Any) -> Non
 
 
 @click.command(
-    epilog=_READ
+    epilog=READ
     + """
 \b
 Examples:
@@ -228,40 +228,6 @@ def changes(
             show.show_changes([one for one in found if one.business_date == date], out)
     for said in unread:
         click.echo(said, err=True)
-
-
-@click.command(
-    epilog=_READ
-    + """
-\b
-Example:
-  tidemark diff airports 2025-09-09 2026-03-04 --samples 10
-"""
-)
-@click.argument("entity")
-@click.argument("first")
-@click.argument("last")
-@click.option(
-    "--samples",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Of how many keys to show what differs.",
-)
-@reading
-def diff(entity: str, first: str, last: str, samples: int, as_json: bool, **where: Any) -> None:
-    """Show what differs between how an entity stood at the ends of two business dates."""
-    dates = parse_business_dates([first]) + parse_business_dates([last])
-    if len(dates) != 2:
-        raise ConfigError(f"two dates are compared, found: {first} {last}")
-    project, tables = open_project(where)
-    (one,) = chosen_entities(project, [entity])
-    found = difference_of(tables, one, dates[0], dates[1], samples)
-    if as_json:
-        click.echo(json.dumps(json_value(asdict(found)), indent=2))
-    else:
-        show.show_difference(found, stdout_console())
 
 
 def statuses_of(

@@ -99,12 +99,19 @@ class DeltaFiles:
         of = actions.column("partition").to_pylist() if has_partitions else [""] * len(sizes)
         return [(str(partition), size) for partition, size in zip(of, sizes, strict=True)]
 
+    def show(self, db: Any, name: str, select: str) -> None:
+        """Make the rows of a query a view in a connection of DuckDB, which is read once."""
+        db.register(name, self._execute(select))
+
     def query(self, select: str) -> list[dict[str, Any]]:
         """Return the rows of a query, in which the table is called `t`."""
-        from deltalake import QueryBuilder
-
-        found = QueryBuilder(_SETTINGS).register("t", self._table).execute(select).read_all()
+        found = self._execute(select).read_all()
         names = found.column_names
         told = [found.column(name) for name in names]
         columns = [with_short_floats(one.to_pylist(), str(one.type)) for one in told]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def _execute(self, select: str) -> Any:
+        from deltalake import QueryBuilder
+
+        return QueryBuilder(_SETTINGS).register("t", self._table).execute(select)

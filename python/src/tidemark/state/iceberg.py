@@ -128,6 +128,13 @@ class IcebergFiles:
         files = [task.file for task in self._tasks()]
         return [(str(file.partition), file.file_size_in_bytes) for file in files]
 
+    def show(self, db: Any, name: str, select: str) -> None:
+        """Make the rows of a query a view in a connection of DuckDB."""
+        db.execute(
+            f"create or replace temp view {identifier(name)} as "
+            f"with t as ({self._source()}) select * from ({select})"
+        )
+
     def query(self, select: str) -> list[dict[str, Any]]:
         """Return the rows of a query, in which the table is called `t`."""
         import duckdb

@@ -59,18 +59,9 @@ def rows_as_of(
         ConfigError: It has no key or was never loaded, or the commit lies before its log.
         TableNotReadable: Only Spark reads the log.
     """
-    log, names = log_of(tables, entity)
+    log, names, stood = state_at(tables, entity, moment)
     keys = key_columns(entity, names)
-    if not entity.key:
-        raise ConfigError(f"{entity.name} has no unique_key: its rows cannot be told apart")
-    if isinstance(moment, int):
-        _check_commit(read_commits(tables, [entity.relation]), entity, moment)
     columns = [*keys, *(name for name in names if name not in OWN and name not in keys)]
-    order = order_of(tables, entity, log, names)
-    if isinstance(moment, dt.date):
-        stood = state_on_sql(order, names, moment)
-    else:
-        stood = newest_rows_sql(order.newest_first(), f"from t where {_counting(moment)}")
     state = f"select * from ({stood}){_filter(keys, begins)}"
     (counted,) = tables.rows(log, f"select count(*) as n from ({state})")
     selected = ", ".join(map(quoted, [*columns, *BESIDE]))
@@ -81,6 +72,32 @@ def rows_as_of(
         f"limit {int(limit)} offset {int(offset)}",
     )
     return PastRows(tuple(columns), tuple(rows), counted["n"])
+
+
+def state_at(
+    tables: Tables, entity: Entity, moment: dt.date | int | None
+) -> tuple[str, list[str], str]:
+    """Return where the log of an entity lies, its columns, and a query of the rows as they stood.
+
+    Args:
+        tables: Where they are read.
+        entity: A cdc model with a key.
+        moment: A business date, the number of a commit, or None for now.
+
+    Raises:
+        ConfigError: It has no key or was never loaded, or the commit lies before its log.
+        TableNotReadable: Only Spark reads the log.
+    """
+    log, names = log_of(tables, entity)
+    if not entity.key:
+        raise ConfigError(f"{entity.name} has no unique_key: its rows cannot be told apart")
+    if isinstance(moment, int):
+        _check_commit(read_commits(tables, [entity.relation]), entity, moment)
+    order = order_of(tables, entity, log, names)
+    if isinstance(moment, dt.date):
+        return log, names, state_on_sql(order, names, moment)
+    known = f"from t where {_counting(moment)}"
+    return log, names, newest_rows_sql(order.newest_first(), known)
 
 
 def _counting(moment: int | None) -> str:

@@ -44,6 +44,7 @@ class Entity:
         extract: full, delta or events; None if it has none.
         format: That of the files at its location.
         options: How they are read, names and values.
+        sensitive: The columns whose values are not shown.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Entity:
     extract: str | None = None
     format: str = "csv"
     options: tuple[tuple[str, str], ...] = ()
+    sensitive: tuple[str, ...] = ()
 
     def option(self, *names: str) -> str | None:
         """Return how its files are read: the value of an option by its names, in any case."""
@@ -179,13 +181,14 @@ def entities_of(manifest: Any, commits_format: str = "delta") -> dict[str, Entit
             kind=kind,
             schema=node.schema,
             table=node.alias,
-            key=(key,) if isinstance(key, str) else tuple(map(str, key)),
+            key=_names(key),
             location=location if isinstance(location, str) else None,
             location_root=str(root) if root else None,
             file_format=str(config.get("file_format") or usual_format),
             extract=settings.get("extract"),
             format=str(settings.get("format") or "csv"),
             options=_options(settings.get("options")),
+            sensitive=_names(settings.get("sensitive")),
             fresh_minutes=_fresh_minutes(config.get("freshness")),
         )
     return dict(sorted(found.items()))
@@ -204,6 +207,11 @@ def _fresh_minutes(freshness: Any) -> int | None:
     )
     minutes = _MINUTES.get(str(getattr(period, "value", period)))
     return int(count) * minutes if count and minutes else None
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    """Return one name or several."""
+    return (given,) if isinstance(given, str) else tuple(map(str, given or ()))
 
 
 def _options(given: Any) -> tuple[tuple[str, str], ...]:
@@ -261,6 +269,7 @@ def _from_json(content: dict[str, Any]) -> KnownProject:
             **{
                 **entity,
                 "key": tuple(entity["key"]),
+                "sensitive": tuple(entity.get("sensitive", ())),
                 "options": tuple((option, value) for option, value in entity.get("options", ())),
             }
         )

@@ -42,7 +42,9 @@ _OPERATIONS = {"I": ("insert", "green"), "U": ("update", "yellow"), "D": ("delet
 
 def show_statuses(statuses: Sequence[Status], now: dt.datetime, out: Console) -> None:
     """Print a line per entity, and below what there is to look at."""
-    table = _table("entity", "kind", "state", "last date", "loaded", "rows", "last changes", "")
+    table = simple_table(
+        "entity", "kind", "state", "last date", "loaded", "rows", "last changes", ""
+    )
     table.columns[5].justify = "right"
     for one in statuses:
         table.add_row(
@@ -151,7 +153,7 @@ def ago(elapsed: dt.timedelta) -> str:
 
 def show_runs(runs: Sequence[Commit | Failure], out: Console) -> None:
     """Print a line per commit, and per run that failed."""
-    table = _table(
+    table = simple_table(
         "commit",
         "entity",
         "kind",
@@ -288,7 +290,8 @@ def _print_changes(version: Version, out: Console) -> None:
         out.print(line, soft_wrap=True)
 
 
-def _table(*headings: str) -> Table:
+def simple_table(*headings: str) -> Table:
+    """Return an empty table as commands print them."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in headings:
         table.add_column(heading, no_wrap=True)

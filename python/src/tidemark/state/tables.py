@@ -62,6 +62,15 @@ class Opened(Protocol):
     def query(self, select: str) -> list[dict[str, Any]]:
         """Return the rows of a query, in which the table is called `t`."""
 
+    def show(self, db: Any, name: str, select: str) -> None:
+        """Make the rows of a query a view in a connection of DuckDB, which is read once.
+
+        Args:
+            db: The connection.
+            name: What the view is called.
+            select: The query, in which the table is called `t`.
+        """
+
 
 class Tables:
     """The tables of a project, found by name.
@@ -90,6 +99,14 @@ class Tables:
         """
         return self._path(entity.schema, entity.table + side, entity.location_root)
 
+    def at(self, schema: str, name: str) -> str:
+        """Return where a table of the warehouse lies, whether it is an entity's or not.
+
+        Raises:
+            TableNotReadable: As for of().
+        """
+        return self._path(schema, name, None)
+
     def exists(self, path: str) -> bool:
         """Say whether a table lies there.
 
@@ -103,7 +120,7 @@ class Tables:
         try:
             return delta.is_table(path)
         except Exception as error:
-            why = f"{path} cannot be asked for: {_line(error)}. {_HOW_TO_REACH}"
+            why = f"{path} cannot be asked for: {first_line(error)}. {_HOW_TO_REACH}"
             raise TableNotReadable(why) from error
 
     def rows(self, path: str, select: str) -> list[dict[str, Any]]:
@@ -124,18 +141,18 @@ class Tables:
 
     def columns(self, path: str) -> list[str]:
         """Return the names of a table's columns."""
-        return self._open(path).columns()
+        return self.open(path).columns()
 
     def fields(self, path: str, column: str) -> list[str]:
         """Return the names of the fields of a column that is a struct."""
-        return self._open(path).fields(column)
+        return self.open(path).fields(column)
 
     def equals(self, path: str, column: str, text: str) -> str:
         """Return the condition that a column has the value that a text tells, in SQL.
 
         As values are shown or as Spark writes them; NULL is also the value that is not there.
         """
-        return self._open(path).equals(column, text)
+        return self.open(path).equals(column, text)
 
     def count(self, path: str) -> int | None:
         """Return how many rows a table has, as its files tell; None if they do not."""
@@ -182,18 +199,23 @@ class Tables:
             raise TableNotReadable(str(error)) from error
 
     def _read(self, path: str, ask: Callable[[Opened], _Answer]) -> _Answer:
-        table = self._open(path)
+        table = self.open(path)
         try:
             return ask(table)
         except Exception as error:
-            raise TableNotReadable(f"{path} cannot be read: {_line(error)}") from error
+            raise TableNotReadable(f"{path} cannot be read: {first_line(error)}") from error
 
-    def _open(self, path: str) -> Opened:
+    def open(self, path: str) -> Opened:
+        """Open a table as it is now: what is asked of it does not move on with later commits.
+
+        Raises:
+            TableNotReadable: Only Spark reads it, or a newer release.
+        """
         table: Opened
         try:
             table = (iceberg if self._is_iceberg else delta).open_table(path)
         except Exception as error:
-            raise TableNotReadable(f"{path} cannot be read: {_line(error)}") from error
+            raise TableNotReadable(f"{path} cannot be read: {first_line(error)}") from error
         layout = table.properties.get("tidemark.layout", "0")
         if layout.isdecimal() and int(layout) > LAYOUT:
             raise TableNotReadable(
@@ -234,5 +256,6 @@ def log_folder(table: Path) -> Path:
     return next((log for log in logs if log.is_dir()), table)
 
 
-def _line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return what an error says, of several lines the first."""
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

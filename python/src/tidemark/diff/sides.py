@@ -1,0 +1,210 @@
+"""The sides of a comparison as they are named on the command line.
+
+| spelling | side |
+|---|---|
+| `airports` | the current table of an entity |
+| `airports@2026-03-04` | the entity at the end of a business date, as it is known today |
+| `airports@commit:123` | the entity as it was known at a commit |
+| `airports__log`, `schema.table` | a table of the warehouse |
+| `schema` | all entities in a schema |
+| `source:schema.table` | a table of a database, by the source that mirrors it |
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tidemark.console import nearest
+from tidemark.errors import ConfigError
+from tidemark.lineage.datasets import schema_folder
+from tidemark.state.log import key_columns
+from tidemark.state.past import state_at
+from tidemark.state.project import Entity, KnownProject
+from tidemark.state.tables import Opened, TableNotReadable, Tables, first_line, is_local, quoted
+
+_COMMIT = re.compile(r"commit:(\d+)")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """All entities in a schema.
+
+    Attributes:
+        name: The schema.
+        problem: Why it may be none: nothing is called so.
+    """
+
+    name: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class DatabaseTable:
+    """A table of a database.
+
+    Attributes:
+        name: As it was named.
+        source: The source of the project that mirrors it.
+        table: `schema.table`.
+    """
+
+    name: str
+    source: str
+    table: str
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Rows of the warehouse.
+
+    Attributes:
+        name: As they were named.
+        table: The table that they are in, as it was when the comparison began.
+        names: Their columns.
+        rows: What they are selected from, of the table called `t`.
+        key: The key of their model; none if there is none.
+        sensitive: Columns whose values are not shown, in small letters.
+    """
+
+    name: str
+    table: Opened
+    names: tuple[str, ...]
+    rows: str
+    key: tuple[str, ...] = ()
+    sensitive: frozenset[str] = frozenset()
+
+    def show(self, db: Any, view: str, selected: Sequence[tuple[str, str]], end: str = "") -> None:
+        """Make a view of some columns, names and what they are called there, to be read once.
+
+        Raises:
+            TableNotReadable: Only Spark reads it.
+        """
+        chosen = ", ".join(f"{quoted(name)} as {called}" for name, called in selected)
+        try:
+            self.table.show(db, view, f"select {chosen} from {self.rows} {end}")
+        except Exception as error:
+            # whatever delta-rs raises: a feature that it does not know
+            raise TableNotReadable(f"{self.name} cannot be read: {first_line(error)}") from error
+
+
+Side = Schema | DatabaseTable | Stored
+
+
+def side_of(project: KnownProject, tables: Tables, text: str) -> Side:
+    """Return a side by its spelling. What nothing is called may be a schema without a table yet.
+
+    Raises:
+        ConfigError: Nothing is called so.
+        TableNotReadable: Only Spark reads the table.
+    """
+    name, at, moment = text.rpartition("@")
+    if at:
+        return _at_moment(project, tables, text, name, _moment(text, moment))
+    source, colon, table = text.partition(":")
+    if colon:
+        if "." not in table:
+            raise ConfigError(f"{text}: a table of a database is source:schema.table")
+        return DatabaseTable(text, source, table)
+    entity = _entity(project, text)
+    if entity is not None:
+        return current(tables, entity, text)
+    return _table(project, tables, text) or _schema(project, text)
+
+
+def current(tables: Tables, entity: Entity, name: str, path: str | None = None) -> Stored:
+    """Return the current table of an entity; rows that are only marked as deleted are left out.
+
+    Args:
+        tables: Where it is read.
+        entity: Its model.
+        name: What the side is called.
+        path: Where it lies, if it is that of another schema.
+    """
+    path = path or tables.of(entity)
+    table = _opened(tables, path, name)
+    names = tuple(table.columns())
+    is_marked = entity.kind == "cdc" and "_operation" in names
+    rows = "(select * from t where _operation is distinct from 'D')" if is_marked else "t"
+    return Stored(name, table, names, rows, _key(entity, names), _sensitive(entity))
+
+
+def _at_moment(
+    project: KnownProject, tables: Tables, text: str, name: str, moment: dt.date | int
+) -> Stored:
+    entity = _entity(project, name)
+    if entity is None:
+        hint = nearest(name, project.entities)
+        raise ConfigError(f"{text}: there is no entity named {name!r}.{hint}")
+    log, found, stood = state_at(tables, entity, moment)
+    names, rows = tuple(found), f"({stood})"
+    return Stored(text, tables.open(log), names, rows, _key(entity, names), _sensitive(entity))
+
+
+def _moment(text: str, moment: str) -> dt.date | int:
+    found = _COMMIT.fullmatch(moment)
+    if found:
+        return int(found[1])
+    try:
+        return dt.date.fromisoformat(moment)
+    except ValueError:
+        raise ConfigError(
+            f"{text}: behind @ comes a business date or a commit, such as @2026-03-04 or "
+            "@commit:123"
+        ) from None
+
+
+def _entity(project: KnownProject, name: str) -> Entity | None:
+    by_relation = {one.relation: one for one in project.entities.values()}
+    return project.entities.get(name) or by_relation.get(name)
+
+
+def _table(project: KnownProject, tables: Tables, text: str) -> Stored | None:
+    """Return a table of the warehouse; None if there is none of that name."""
+    schema, dot, name = text.rpartition(".")
+    base, mark, side = name.rpartition("__")
+    of = _entity(project, f"{schema}{dot}{base}") if mark else None
+    sensitive = _sensitive(of) if of else frozenset[str]()
+    if of is None:
+        path = tables.at(schema or project.commits_schema, name)
+    else:
+        path = tables.of(of, f"__{side}")
+    if not tables.exists(path):
+        if dot or of:
+            raise ConfigError(f"there is no table {text}, or it is a view: nothing lies at {path}")
+        return None
+    table = _opened(tables, path, text)
+    return Stored(text, table, tuple(table.columns()), "t", sensitive=sensitive)
+
+
+def _schema(project: KnownProject, text: str) -> Schema:
+    folder = schema_folder(project.warehouse, text.lower())
+    known = {one.schema for one in project.entities.values()}
+    if text in known or not is_local(folder) or (project.root / Path(folder)).is_dir():
+        return Schema(text)
+    hint = nearest(text, [*project.entities, *known])
+    return Schema(text, f"there is no entity, table or schema named {text!r}.{hint}")
+
+
+def _opened(tables: Tables, path: str, name: str) -> Opened:
+    if not tables.exists(path):
+        raise ConfigError(f"{name} was never loaded, or is a view: there is no table at {path}")
+    return tables.open(path)
+
+
+def _key(entity: Entity, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the key of an entity's rows; its hash where sensitive columns of it stand apart."""
+    there = key_columns(entity, names)
+    if len(there) < len(entity.key) and "_key_hash" in names:
+        return ("_key_hash",)
+    if entity.kind == "scd2" and entity.key and "_valid_from" in names:
+        return (*entity.key, "_valid_from")
+    return entity.key
+
+
+def _sensitive(entity: Entity) -> frozenset[str]:
+    return frozenset(name.lower() for name in entity.sensitive)
