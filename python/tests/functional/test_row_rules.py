@@ -227,3 +227,55 @@ def test_plan(project: Project) -> None:
     entity.write(rules=[{"name": "positive", "check": "amount >= 0.0", "at_most": 0.5}])
     entity.run("2026-03-01")
     assert entity.rows("id") == [(1,), (2,)]
+
+
+LOOKS_UP = "-- depends_on: {{ ref('countries') }}\n{{ tidemark.extract() }}\n"
+LOOK_UPS = [
+    {
+        "name": "known_place",
+        "relationships": {"columns": ["country", "state"], "to": "ref('countries')", "fields": ["code", "state"]},
+        "on_fail": "warn",
+    },
+]  # fmt: skip
+
+
+def look_up_column(entity: Entity, **rule: Any) -> None:
+    """Have the column `country` look up the codes of the model `countries`."""
+    path = entity.project.root / "models" / f"{entity.name}.yml"
+    properties = json.loads(path.read_text())
+    rules = [{"name": "known_country", "relationships": {"to": "ref('countries')", "field": "code"}, **rule}]  # fmt: skip
+    properties["models"][0]["columns"][1]["config"] = {"meta": {"tidemark": {"rules": rules}}}
+    path.write_text(json.dumps(properties))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_look_ups(project: Project, engine: str) -> None:
+    """Values that another table must have: NULL is no failure on either side, a copy there is no second row here."""
+    columns = {"id": "int", "country": "string", "state": "string"}
+    settings = {"on_reject": "quarantine", "engine": engine, "rules": LOOK_UPS}
+    extract = Entity(project, "zz_of_extract", columns, body=LOOKS_UP, **settings)
+    events = EventEntity(project, "aa_of_events", columns, body=LOOKS_UP, **settings, location=str(project.root / "landing" / "aa_of_events"))  # fmt: skip
+    codes = "('NO', 'new', 1), ('NO', 'paid', 2), ('NO', 'new', 3), (cast(null as string), null, 4)"
+    project.write(
+        "models/countries.sql",
+        f"{{{{ config(materialized='table', file_format='{project.file_format}') }}}}\n"
+        f"select * from values {codes} as t(code, state, country)",
+    )
+    for entity in (extract, events):
+        look_up_column(entity, on_fail="quarantine")
+    extract.extract("2026-03-01", "id,country,state\n1,NO,new\n2,SE,new\n3,,odd\n4,NO,odd\n")
+    events.land([insert({"id": 1, "country": "NO", "state": "new"}), insert({"id": 2, "country": "SE", "state": "new"}), insert({"id": 3, "country": None, "state": "odd"}), insert({"id": 4, "country": "NO", "state": "odd"})])  # fmt: skip
+    told = project.dbt("run", vars={"business_date": "2026-03-01"})
+    for entity in (extract, events):
+        assert entity.rows("id, country") == [(1, "NO"), (3, None), (4, "NO")]
+        assert entity.rows("_reject_reason", "__rejects") == [("rule: known_country",)]
+        assert broken(entity) == [{"known_place": 2, "known_country": 1}]
+    assert "known_place (country, state in ref('countries'): code, state): 2 of 4 rows fail" in " ".join(told.output.split())  # fmt: skip
+    assert "by Spark SQL" not in told.output
+
+    entity = extract if engine == "spark" else events
+    look_up_column(entity, relationships={"to": "ref('countries')", "field": "cod"})
+    lands = extract.extract if entity is extract else events.land
+    lands(*(("2026-03-02", "id,country,state\n1,NO,new\n") if entity is extract else ([delete({"id": 1})],)))
+    failed = project.dbt("run", "--select", entity.name, vars={"business_date": "2026-03-02"}, expect_pass=False)  # fmt: skip
+    assert "known_country names column `cod`, which ref('countries') does not have; did you mean `code`?" in " ".join(failed.error.split())  # fmt: skip

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tidemark.model.problems import raise_problems
-from tidemark.pipeline.expressions import meaning_problem, rule_expressions
+from tidemark.pipeline.expressions import (
+    meaning_problem,
+    of_a_row_alone,
+    rule_expressions,
+)
+from tidemark.pipeline.look_ups import check_look_ups
 from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.names import names_of
@@ -48,12 +53,13 @@ def hold_to_rules(warehouse: Warehouse, cfg: Settings, plan: Plan) -> dict[str, 
         macro("rule_counts_sql", cfg, typed),
     )
     is_tried = False
+    compared, more = check_look_ups(warehouse, cfg, plan["columns"])
     if macro("can", "parse_expressions"):
         # all at once; which one it is Spark is asked where it refuses them
         if warehouse.adapter.analysis_error(counts_sql):
             _raise_no_condition(warehouse, cfg, plan, typed)
-        given = [check for _, check in rule_expressions(cfg)]
-        kinds = {column["name"]: column["type"] for column in plan["columns"]}
+        given = [*of_a_row_alone(cfg, rule_expressions(cfg)), *compared]
+        kinds = {column["name"]: column["type"] for column in plan["columns"]} | more
         is_tried = warehouse.adapter.try_view(view, sql, given, kinds)
     if not is_tried:
         make_view(warehouse, view, sql)
