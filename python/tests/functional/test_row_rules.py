@@ -11,6 +11,7 @@ import yaml
 from tests.conftest import Project
 from tests.pages import blocks_run_by
 
+from .enriched_events import add_events, event_id, event_line, land, stored_events
 from .entities import Entity
 from .event_entities import EventEntity, ddl, delete, insert, update
 from .test_crash import last_commit, put_back
@@ -276,6 +277,47 @@ def test_look_ups(project: Project, engine: str) -> None:
     entity = extract if engine == "spark" else events
     look_up_column(entity, relationships={"to": "ref('countries')", "field": "cod"})
     lands = extract.extract if entity is extract else events.land
-    lands(*(("2026-03-02", "id,country,state\n1,NO,new\n") if entity is extract else ([delete({"id": 1})],)))
+    lands(
+        *(
+            ("2026-03-02", "id,country,state\n1,NO,new\n")
+            if entity is extract
+            else ([delete({"id": 1})],)
+        )
+    )
     failed = project.dbt("run", "--select", entity.name, vars={"business_date": "2026-03-02"}, expect_pass=False)  # fmt: skip
     assert "known_country names column `cod`, which ref('countries') does not have; did you mean `code`?" in " ".join(failed.error.split())  # fmt: skip
+
+
+@pytest.mark.turn(0, 2)
+def test_enriched_events(project: Project) -> None:
+    """Rules of an atomic model judge events by their typed columns; a copy counts as a line that was read."""
+    rules = [
+        {"name": "of_shop", "check": "app_id = 'shop'", "on_fail": "quarantine"},
+        {"name": "known", "relationships": {"columns": ["geo_country"], "to": "ref('countries')", "fields": ["code"]}, "on_fail": "quarantine"},
+        {"name": "positive", "check": "tr_total > 0", "on_fail": "warn"},
+        {"name": "viewed", "check": "event = 'page_view'", "at_most": "50 %"},
+    ]  # fmt: skip
+    project.write("models/countries.sql", "{{ config(materialized='table') }}\nselect 'NO' as code")
+    body = "-- depends_on: {{ ref('countries') }}\n{{ tidemark.extract() }}"
+    landing = add_events(project, body=body, rules=json.dumps(rules))
+    lines = [
+        event_line(1, tr_total="-1.5", geo_country="NO"), event_line(1, tr_total="-1.5", geo_country="NO"), event_line(2, app_id="other"),
+        event_line(3, geo_country="SE"), event_line(4, tr_total="2", event="struct"), event_line(5, tr_total="x"),
+    ]  # fmt: skip
+    land(landing, "1.tsv", lines)
+    told = " ".join(project.dbt("run").output.split())
+    assert {row["event_id"] for row in stored_events(project)} == {event_id(1), event_id(4)}
+    rejects = [row[0] for row in project.sql("select _reject_reason from events__rejects")]
+    assert sorted(rejects)[1:] == ["rule: known", "rule: of_shop"] and "tr_total" in min(rejects)
+    (counts,) = project.sql("select rules from tidemark_commits where entity = 'events'")
+    assert json.loads(counts[0]) == {"of_shop": 1, "known": 1, "positive": 2, "viewed": 1}
+    assert "positive (tr_total > 0): 2 of 6 rows fail" in told
+
+    land(landing, "2.tsv", [event_line(6, event="struct")])
+    failed = project.dbt("run", "--select", "events", expect_pass=False)
+    assert "viewed (event = 'page_view'): 1 of 1 row fails, and at most 50 % may" in " ".join(failed.error.split())  # fmt: skip
+    assert len(stored_events(project)) == 2
+    path = project.root / "models" / "_events.yml"
+    path.write_text(path.read_text().replace("tr_total >", "tr_totl >"))
+    failed = project.dbt("run", "--select", "events", expect_pass=False)
+    assert "rules.positive names column `tr_totl`, which an enriched event does not have; did you mean `tr_total`" in " ".join(failed.error.split())  # fmt: skip

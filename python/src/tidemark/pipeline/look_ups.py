@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tidemark.model.look_ups import compared_look_up, look_up_sql, names_of_fields
 from tidemark.model.problems import raise_problems
 from tidemark.model.suggestions import did_you_mean
-from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.names import names_of
 from tidemark.shapes.settings import RowRule, Settings
 
@@ -33,7 +33,7 @@ def _with_conditions(warehouse: Warehouse, cfg: Settings) -> Iterator[RowRule]:
 
 
 def check_look_ups(
-    warehouse: Warehouse, cfg: Settings, columns: Sequence[Values]
+    warehouse: Warehouse, cfg: Settings, columns: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], dict[str, str]]:
     """Judge look-ups over the other tables as they are now.
 
@@ -57,17 +57,11 @@ def check_look_ups(
         if not look_up:
             continue
         found, problems = _fields_of(warehouse, rule["setting"], look_up)
-        errors += problems
-        for column, field in zip(look_up["columns"], look_up["fields"], strict=True):
-            if found and _is_text(types.get(column.lower(), found[field])) != _is_text(found[field]):
-                errors.append(
-                    f"{rule['setting']} compares `{column}` ({types[column.lower()]}) with "
-                    f"`{field}` of {look_up['to']} ({found[field]}): give them one type"
-                )
+        errors += [*problems, *_type_problems(rule, types, found)]
         if found:
             given += compared_look_up(look_up, look_up["prefix"])
             names = names_of_fields(look_up, look_up["prefix"])
-            kinds |= dict(zip(names, found.values(), strict=True))
+            kinds |= dict(zip(names, map(found.__getitem__, look_up["fields"]), strict=True))
     raise_problems(cfg["entity"], errors)
     return given, kinds
 
@@ -92,6 +86,21 @@ def _fields_of(
     if problems:
         return {}, problems
     return {field: types[field.lower()] for field in look_up["fields"]}, []
+
+
+def _type_problems(
+    rule: RowRule, types: Mapping[str, str], found: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield which texts would be compared with what is none: a cast of a value could fail."""
+    look_up = rule["looks_up"] or {}
+    pairs = zip(look_up["columns"], look_up["fields"], strict=True)
+    for column, field in pairs if found else ():
+        kind = types.get(column.lower(), found[field])
+        if _is_text(kind) != _is_text(found[field]):
+            yield (
+                f"{rule['setting']} compares `{column}` ({kind}) with `{field}` of "
+                f"{look_up['to']} ({found[field]}): give them one type"
+            )
 
 
 def _is_text(kind: str) -> bool:
