@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -72,7 +73,7 @@ def _check_conditions(
     cfg: Settings,
     columns: Sequence[Mapping[str, Any]],
     typed: str,
-    whose: str,
+    lacks: str,
 ) -> None:
     """Say of each rule that Spark refuses what is wrong with it."""
     names = names_of(columns)
@@ -138,6 +139,7 @@ def tell_broken(
     warehouse: Warehouse, cfg: Settings, counts: Mapping[str, int], figures: Figures
 ) -> None:
     """Warn of rules that rows fail which go on; of others the rejects tell."""
+    note_broken(warehouse, cfg, counts)
     told = [
         failing_rows(rule, counts, figures)
         for rule in cfg.get("rules", [])
@@ -145,6 +147,18 @@ def tell_broken(
     ]
     if told:
         warehouse.warn(cfg["entity"], "; ".join(told))
+
+
+def note_broken(warehouse: Warehouse, cfg: Settings, counts: Mapping[str, int]) -> None:
+    """Note which rules rows of a load fail, for the summary of the run."""
+    rules = [
+        {"name": rule["name"], "rows": counts[rule["name"]], "on_fail": rule["on_fail"]}
+        for rule in cfg.get("rules", [])
+        if counts.get(rule["name"])
+    ]
+    if rules:
+        told = json.dumps({"relation": cfg["relation"], "rules": rules})
+        warehouse.note(f"tidemark rules {told}")
 
 
 def _counts(warehouse: Warehouse, cfg: Settings, sql: str) -> dict[str, int]:
