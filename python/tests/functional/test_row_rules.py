@@ -230,7 +230,6 @@ def test_plan(project: Project) -> None:
     assert entity.rows("id") == [(1,), (2,)]
 
 
-LOOKS_UP = "-- depends_on: {{ ref('countries') }}\n{{ tidemark.extract() }}\n"
 LOOK_UPS = [
     {
         "name": "known_place",
@@ -241,10 +240,13 @@ LOOK_UPS = [
 
 
 def look_up_column(entity: Entity, **rule: Any) -> None:
-    """Have the column `country` look up the codes of the model `countries`."""
+    """Have the column `country` look up the codes of the model `countries`, as the page does."""
+    (page, _) = blocks_run_by("test_row_rules.py::test_look_ups")
+    (column,) = yaml.safe_load(page.text)["columns"]
+    (found,) = column["config"]["meta"]["tidemark"]["rules"]
     path = entity.project.root / "models" / f"{entity.name}.yml"
     properties = json.loads(path.read_text())
-    rules = [{"name": "known_country", "relationships": {"to": "ref('countries')", "field": "code"}, **rule}]  # fmt: skip
+    rules = [{**found, **rule}]
     properties["models"][0]["columns"][1]["config"] = {"meta": {"tidemark": {"rules": rules}}}
     path.write_text(json.dumps(properties))
 
@@ -254,8 +256,9 @@ def test_look_ups(project: Project, engine: str) -> None:
     """Values that another table must have: NULL is no failure on either side, a copy there is no second row here."""
     columns = {"id": "int", "country": "string", "state": "string"}
     settings = {"on_reject": "quarantine", "engine": engine, "rules": LOOK_UPS}
-    extract = Entity(project, "zz_of_extract", columns, body=LOOKS_UP, **settings)
-    events = EventEntity(project, "aa_of_events", columns, body=LOOKS_UP, **settings, location=str(project.root / "landing" / "aa_of_events"))  # fmt: skip
+    (_, page) = blocks_run_by("test_row_rules.py::test_look_ups")
+    extract = Entity(project, "zz_of_extract", columns, body=page.text, **settings)
+    events = EventEntity(project, "aa_of_events", columns, body=page.text, **settings, location=str(project.root / "landing" / "aa_of_events"))  # fmt: skip
     codes = "('NO', 'new', 1), ('NO', 'paid', 2), ('NO', 'new', 3), (cast(null as string), null, 4)"
     project.write(
         "models/countries.sql",
@@ -263,7 +266,7 @@ def test_look_ups(project: Project, engine: str) -> None:
         f"select * from values {codes} as t(code, state, country)",
     )
     for entity in (extract, events):
-        look_up_column(entity, on_fail="quarantine")
+        look_up_column(entity)
     extract.extract("2026-03-01", "id,country,state\n1,NO,new\n2,SE,new\n3,,odd\n4,NO,odd\n")
     events.land([insert({"id": 1, "country": "NO", "state": "new"}), insert({"id": 2, "country": "SE", "state": "new"}), insert({"id": 3, "country": None, "state": "odd"}), insert({"id": 4, "country": "NO", "state": "odd"})])  # fmt: skip
     told = project.dbt("run", vars={"business_date": "2026-03-01"})
@@ -274,6 +277,10 @@ def test_look_ups(project: Project, engine: str) -> None:
     assert "known_place (country, state in ref('countries'): code, state): 2 of 4 rows fail" in " ".join(told.output.split())  # fmt: skip
     assert "by Spark SQL" not in told.output
 
+    if engine == "spark":
+        # of a body that has but a comment more
+        told = extract.operate("restate", **{"from": "2026-03-01"})
+        assert "nothing differs" in told.output
     entity = extract if engine == "spark" else events
     look_up_column(entity, relationships={"to": "ref('countries')", "field": "cod"})
     lands = extract.extract if entity is extract else events.land

@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.setting_vectors import node_of
+from tidemark.engine.enriched.covers import why_not_enriched
+from tidemark.errors import ConfigError
+from tidemark.model.enriched import atomic_settings
 from tidemark.model.look_ups import look_up_sql
 from tidemark.model.row_rules import row_rules
 from tidemark.rules.row_rules import broken_rules
@@ -67,7 +71,7 @@ def test_constraints_of_dbt() -> None:
     assert (rule["on_fail"], rule["at_most"]) == ("quarantine", None)
 
 
-def test_look_ups() -> None:
+def test_a_look_up() -> None:
     """As dbt's test relationships spells it; dbt must know of the table by what the model's SQL names."""
     reads = {"depends_on": {"nodes": ["seed.shop.countries", "source.shop.raw.places"]}}
     columns = {
@@ -93,6 +97,19 @@ def test_look_ups() -> None:
 
 
 LOOKS_UP = {"to": "ref('x')", "field": "c"}
+
+
+def test_rules_of_enriched_events() -> None:
+    """As elsewhere; a column that has rules must be one of an event. Such a batch is Spark's."""
+    rules = [{"name": "paid", "check": "tr_total > 0", "on_fail": "quarantine"}]
+    node = node_of({"flow": "atomic", "settings": {"location": "landing", "rules": rules}})
+    cfg = atomic_settings(node, "delta")
+    assert [one["name"] for one in cfg["rules"]] == ["paid"]
+    assert why_not_enriched(cfg) == "it has rules"
+    meta = {"tidemark": {"rules": [{"name": "known", "accepted_values": ["shop"]}]}}
+    node["columns"] = {"app": {"name": "app", "config": {"meta": meta}}}
+    with pytest.raises(ConfigError, match="rules: it is no column of"):
+        atomic_settings(node, "delta")
 
 
 @pytest.mark.parametrize(
