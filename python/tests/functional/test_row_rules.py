@@ -281,6 +281,9 @@ def test_look_ups(project: Project, engine: str) -> None:
         # of a body that has but a comment more
         told = extract.operate("restate", **{"from": "2026-03-01"})
         assert "nothing differs" in told.output
+        extract.extract("2026-03-02", "id,country,state\n1,SE,new\n3,NO,paid\n4,NO,paid\n")
+        told = extract.run("2026-03-02", plan=True)
+        assert "PLAN I 0, U 2, D 0, rejected 1" in told.output, told.output
     entity = extract if engine == "spark" else events
     look_up_column(entity, relationships={"to": "ref('countries')", "field": "cod"})
     lands = extract.extract if entity is extract else events.land
