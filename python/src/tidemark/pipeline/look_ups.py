@@ -32,6 +32,12 @@ def _with_conditions(warehouse: Warehouse, cfg: Settings) -> Iterator[RowRule]:
         yield {**rule, "check": check, "shown": rule["check"], "looks_up": look_up}
 
 
+def looked_up_tables(cfg: Settings) -> list[str]:
+    """Return a query of each table that rules look up."""
+    found = [rule["looks_up"] for rule in cfg.get("rules", []) if rule.get("looks_up")]
+    return list(dict.fromkeys(f"select * from {one['relation']}" for one in found if one))
+
+
 def check_look_ups(
     warehouse: Warehouse, cfg: Settings, columns: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], dict[str, str]]:
