@@ -379,7 +379,9 @@ def _files_at_location(warehouse: Warehouse, opened: Opened, is_kept: bool) -> V
 
 def _inputs(warehouse: Warehouse, cfg: Settings, body: str, source: Source, at: Values) -> Values:
     """Return the same with what the load reads of it, and what SELECT and look-ups read."""
-    looked_up = [one for sql in looked_up_tables(cfg) for one in warehouse.adapter.input_files(sql)]
+    # of a table that is not there staging tells
+    there = [sql for sql in looked_up_tables(cfg) if not warehouse.adapter.analysis_error(sql)]
+    looked_up = [one for sql in there for one in warehouse.adapter.input_files(sql)]
     landing = source.get("landing") or {}
     if landing.get("in_files") or not source["parts"]:
         landed = [file["_file"] for file in landing.get("files") or []]
