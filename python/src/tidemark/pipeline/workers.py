@@ -62,7 +62,8 @@ def why_not_workers(warehouse: Warehouse, opened: Opened, body: str, why_not: st
 
 def without_comments(body: str) -> str:
     """Return the SQL of a model without lines that are comments, such as `-- depends_on: …`."""
-    return "\n".join(line for line in body.splitlines() if not line.startswith("--")).strip()
+    lines = [line for line in body.splitlines() if not line.lstrip().startswith("--")]
+    return "\n".join(lines).strip()
 
 
 def of_engine(name: str, *arguments: Any) -> Any:
