@@ -1,6 +1,7 @@
 {#- What de-duplication needs of each event, and why a line is rejected: narrow, so that what follows moves a few dozen bytes per event.
-    `_line_hash` breaks ties, so that the same one of several copies stays in every run. -#}
-{%- macro event_keys_sql(cfg, events) -%}
+    `_line_hash` breaks ties, so that the same one of several copies stays in every run. Beside it the columns that rules see, where there are
+    some. -#}
+{%- macro event_keys_sql(cfg, events, for_rules=false) -%}
 {%- set typed = {} -%}
 {%- for column in tidemark.canonical_columns() -%}
     {%- do typed.update({column['name']: tidemark.quote_identifier(column['name']) if cfg['is_rows'] else tidemark.canonical_value_expr(column)}) -%}
@@ -27,6 +28,11 @@ select
     {{ typed['etl_tstamp'] }} as _etl_tstamp,
     {{ typed['collector_tstamp'] }} as _collector_tstamp,
     xxhash64(_line) as _line_hash,
+    {%- if for_rules %}
+    {%- for name, value in typed.items() %}
+    {{ value }} as {{ tidemark.quote_identifier(name) }},
+    {%- endfor %}
+    {%- endif %}
     {%- if problems %}
     coalesce(_unreadable, nullif(concat_ws(', ',
         {{ problems | join(',\n        ') }}
@@ -35,6 +41,31 @@ select
     _unreadable as _reject_reason
     {%- endif %}
 from opened
+{%- endmacro -%}
+
+{#- The same of events that are held to rules: those that one rejects are told as such, and of each rule whether the event fails it. -#}
+{%- macro ruled_event_keys_sql(cfg, typed) -%}
+select
+    _row,
+    _event_id,
+    _fingerprint,
+    _etl_tstamp,
+    _collector_tstamp,
+    _line_hash,
+    {%- for rule in cfg['rules'] %}
+    _reject_reason is null and not ({{ rule['check'] }}) as _fails_{{ loop.index }},
+    {%- endfor %}
+    {{ tidemark.reason_by_rules(cfg) | indent(4) }}
+from {{ typed }}
+{%- endmacro -%}
+
+{#- How many events fail each rule, in one row, by its number. -#}
+{%- macro event_rule_counts_sql(cfg, keys) -%}
+select
+    {%- for rule in cfg['rules'] %}
+    count_if(_fails_{{ loop.index }}) as rule_{{ loop.index }}{{ ',' if not loop.last }}
+    {%- endfor %}
+from {{ keys }}
 {%- endmacro -%}
 
 {#- One row of figures about a batch; the etl time of the batch is the greatest of its events, in microseconds; beside it the least. -#}

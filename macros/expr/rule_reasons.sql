@@ -9,23 +9,28 @@
 
 {#- The rows of an extract, typed, with those that a rule rejects told as such; all else is as it is. -#}
 {%- macro ruled_rows_sql(cfg, plan, typed) -%}
-{%- set reasons = tidemark.rule_reasons(cfg) -%}
 select
     {{ tidemark.column_list_expr(plan['columns'] | map(attribute='name')) }},
     _key_hash,
     _row_hash,
-    {%- if reasons %}
-    case
-        when _reject_reason is not null then _reject_reason
-        {%- for reason in reasons %}
-        when {{ reason['condition'] }} then {{ reason['text'] }}
-        {%- endfor %}
-    end as _reject_reason,
-    {%- else %}
-    _reject_reason,
-    {%- endif %}
+    {{ tidemark.reason_by_rules(cfg) | indent(4) }},
     _raw_payload
 from {{ typed }}
+{%- endmacro -%}
+
+{#- The reason of a reject, that of a rule where there is no other. -#}
+{%- macro reason_by_rules(cfg) -%}
+{%- set reasons = tidemark.rule_reasons(cfg) -%}
+{%- if reasons -%}
+case
+    when _reject_reason is not null then _reject_reason
+    {%- for reason in reasons %}
+    when {{ reason['condition'] }} then {{ reason['text'] }}
+    {%- endfor %}
+end as _reject_reason
+{%- else -%}
+_reject_reason
+{%- endif -%}
 {%- endmacro -%}
 
 {#- How many rows fail each rule, in one row, by its number; rows that are rejects for another reason are held to none. -#}

@@ -22,3 +22,6 @@
 {%- macro atomic_summary(figures) -%}{{ return(adapter.call_function('tidemark.pipeline.steps.batch_summary', figures)) }}{%- endmacro -%}
 
 {%- macro drop_table(relation) -%}{{ return(adapter.run_step('tables.drop_table', tidemark, relation)) }}{%- endmacro -%}
+
+{#- The relation that a setting names as dbt's tests do; that of a model whose SQL does not name it is dbt's error. -#}
+{%- macro named_relation(kind, names) -%}{{ return(source(*names) if kind == 'source' else ref(*names)) }}{%- endmacro -%}

@@ -175,6 +175,27 @@ def test_plan_and_apply(project: Any, planner: Planner) -> None:
     assert states[0] == "discarded" and "applied" in states
 
 
+def test_plan__of_what_a_rule_looks_up(project: Any, planner: Planner) -> None:
+    """A plan holds as long as the other table is as it was."""
+    source = {"name": "raw", "schema": project.schema, "tables": [{"name": "codes"}]}
+    project.write("models/raw.yml", json.dumps({"sources": [source]}))
+    project.sql("create table codes using delta as select 'NO' as code")
+    look_up = {"columns": ["name"], "to": "source('raw', 'codes')", "fields": ["code"]}
+    items = Entity(
+        project,
+        "items",
+        COLUMNS,
+        body="-- depends_on: {{ source('raw', 'codes') }}\n{{ tidemark.extract() }}",
+        rules=[{"name": "known", "relationships": look_up, "at_most": 0.5}],
+    )
+    items.extract(D1, "id,name,n,phone\n1,NO,1,11\n2,SE,2,22\n")
+    plan = planner.plan(D1, code=2)
+    assert [one["kind"] for one in only(plan)["inputs"]] == ["location", "file", "table"]
+    project.sql("insert into codes values ('SE')")
+    refused = planner.call("apply", plan["id"])
+    assert "codes has version 1, and had 0" in str(refused.exception)
+
+
 @pytest.mark.slow
 def test_late_dates__as_tables__and_again(project: Any, planner: Planner) -> None:
     items = Entity(project, "items", COLUMNS, sensitive=["phone"], on_reject="quarantine")

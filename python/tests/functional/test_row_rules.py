@@ -11,6 +11,7 @@ import yaml
 from tests.conftest import Project
 from tests.pages import blocks_run_by
 
+from .enriched_events import add_events, event_id, event_line, land, stored_events
 from .entities import Entity
 from .event_entities import EventEntity, ddl, delete, insert, update
 from .test_crash import last_commit, put_back
@@ -227,3 +228,106 @@ def test_plan(project: Project) -> None:
     entity.write(rules=[{"name": "positive", "check": "amount >= 0.0", "at_most": 0.5}])
     entity.run("2026-03-01")
     assert entity.rows("id") == [(1,), (2,)]
+
+
+LOOK_UPS = [
+    {
+        "name": "known_place",
+        "relationships": {"columns": ["country", "state"], "to": "ref('countries')", "fields": ["code", "state"]},
+        "on_fail": "warn",
+    },
+]  # fmt: skip
+
+
+def look_up_column(entity: Entity, **rule: Any) -> None:
+    """Have the column `country` look up the codes of the model `countries`, as the page does."""
+    (page, _) = blocks_run_by("test_row_rules.py::test_look_ups")
+    (column,) = yaml.safe_load(page.text)["columns"]
+    (found,) = column["config"]["meta"]["tidemark"]["rules"]
+    path = entity.project.root / "models" / f"{entity.name}.yml"
+    properties = json.loads(path.read_text())
+    rules = [{**found, **rule}]
+    properties["models"][0]["columns"][1]["config"] = {"meta": {"tidemark": {"rules": rules}}}
+    path.write_text(json.dumps(properties))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_look_ups(project: Project, engine: str) -> None:
+    """Values that another table must have: NULL is no failure on either side, a copy there is no second row here."""
+    columns = {"id": "int", "country": "string", "state": "string"}
+    settings = {"on_reject": "quarantine", "engine": engine, "rules": LOOK_UPS}
+    (_, page) = blocks_run_by("test_row_rules.py::test_look_ups")
+    extract = Entity(project, "zz_of_extract", columns, body=page.text, **settings)
+    events = EventEntity(project, "aa_of_events", columns, body=page.text, **settings, location=str(project.root / "landing" / "aa_of_events"))  # fmt: skip
+    codes = "('NO', 'new', 1), ('NO', 'paid', 2), ('NO', 'new', 3), (cast(null as string), null, 4)"
+    project.write(
+        "models/countries.sql",
+        f"{{{{ config(materialized='table', file_format='{project.file_format}') }}}}\n"
+        f"select * from values {codes} as t(code, state, country)",
+    )
+    for entity in (extract, events):
+        look_up_column(entity)
+    extract.extract("2026-03-01", "id,country,state\n1,NO,new\n2,SE,new\n3,,odd\n4,NO,odd\n")
+    events.land([insert({"id": 1, "country": "NO", "state": "new"}), insert({"id": 2, "country": "SE", "state": "new"}), insert({"id": 3, "country": None, "state": "odd"}), insert({"id": 4, "country": "NO", "state": "odd"})])  # fmt: skip
+    told = project.dbt("run", vars={"business_date": "2026-03-01"})
+    for entity in (extract, events):
+        assert entity.rows("id, country") == [(1, "NO"), (3, None), (4, "NO")]
+        assert entity.rows("_reject_reason", "__rejects") == [("rule: known_country",)]
+        assert broken(entity) == [{"known_place": 2, "known_country": 1}]
+    assert "known_place (country, state in ref('countries'): code, state): 2 of 4 rows fail" in " ".join(told.output.split())  # fmt: skip
+    assert "by Spark SQL" not in told.output
+
+    if engine == "spark":
+        # of a body that has but a comment more
+        told = extract.operate("restate", **{"from": "2026-03-01"})
+        assert "nothing differs" in told.output
+        extract.extract("2026-03-02", "id,country,state\n1,SE,new\n3,NO,paid\n4,NO,paid\n")
+        told = extract.run("2026-03-02", plan=True)
+        assert "PLAN I 0, U 2, D 0, rejected 1" in told.output, told.output
+    entity = extract if engine == "spark" else events
+    look_up_column(entity, relationships={"to": "ref('countries')", "field": "cod"})
+    lands = extract.extract if entity is extract else events.land
+    lands(
+        *(
+            ("2026-03-02", "id,country,state\n1,NO,new\n")
+            if entity is extract
+            else ([delete({"id": 1})],)
+        )
+    )
+    failed = project.dbt("run", "--select", entity.name, vars={"business_date": "2026-03-02"}, expect_pass=False)  # fmt: skip
+    assert "known_country names column `cod`, which ref('countries') does not have; did you mean `code`?" in " ".join(failed.error.split())  # fmt: skip
+
+
+@pytest.mark.turn(0, 2)
+def test_enriched_events(project: Project) -> None:
+    """Rules of an atomic model judge events by their typed columns; a copy counts as a line that was read."""
+    rules = [
+        {"name": "of_shop", "check": "app_id = 'shop'", "on_fail": "quarantine"},
+        {"name": "known", "relationships": {"columns": ["geo_country"], "to": "ref('countries')", "fields": ["code"]}, "on_fail": "quarantine"},
+        {"name": "positive", "check": "tr_total > 0", "on_fail": "warn"},
+        {"name": "viewed", "check": "event = 'page_view'", "at_most": "50 %"},
+    ]  # fmt: skip
+    project.write("models/countries.sql", "{{ config(materialized='table') }}\nselect 'NO' as code")
+    body = "-- depends_on: {{ ref('countries') }}\n{{ tidemark.extract() }}"
+    landing = add_events(project, body=body, rules=json.dumps(rules))
+    lines = [
+        event_line(1, tr_total="-1.5", geo_country="NO"), event_line(1, tr_total="-1.5", geo_country="NO"), event_line(2, app_id="other"),
+        event_line(3, geo_country="SE"), event_line(4, tr_total="2", event="struct"), event_line(5, tr_total="x"),
+    ]  # fmt: skip
+    land(landing, "1.tsv", lines)
+    told = " ".join(project.dbt("run").output.split())
+    assert {row["event_id"] for row in stored_events(project)} == {event_id(1), event_id(4)}
+    rejects = [row[0] for row in project.sql("select _reject_reason from events__rejects")]
+    assert sorted(rejects)[1:] == ["rule: known", "rule: of_shop"] and "tr_total" in min(rejects)
+    (counts,) = project.sql("select rules from tidemark_commits where entity = 'events'")
+    assert json.loads(counts[0]) == {"of_shop": 1, "known": 1, "positive": 2, "viewed": 1}
+    assert "positive (tr_total > 0): 2 of 6 rows fail" in told
+
+    land(landing, "2.tsv", [event_line(6, event="struct")])
+    failed = project.dbt("run", "--select", "events", expect_pass=False)
+    assert "viewed (event = 'page_view'): 1 of 1 row fails, and at most 50 % may" in " ".join(failed.error.split())  # fmt: skip
+    assert len(stored_events(project)) == 2
+    path = project.root / "models" / "_events.yml"
+    path.write_text(path.read_text().replace("tr_total >", "tr_totl >"))
+    failed = project.dbt("run", "--select", "events", expect_pass=False)
+    assert "rules.positive names column `tr_totl`, which an enriched event does not have; did you mean `tr_total`" in " ".join(failed.error.split())  # fmt: skip

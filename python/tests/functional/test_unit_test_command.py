@@ -116,6 +116,28 @@ JOINED = [
         ],
     }
 ]  # fmt: skip
+LOOKS_UP = [
+    {
+        "name": "an_unknown_city",
+        "steps": [
+            {
+                "business_date": "2026-03-01",
+                "given": {"csv": "id,city\n1,Bern\n2,Oslo\n3,", "inputs": [{"input": "ref('cities')", "csv": "id,city\n1,Bern\n2,\n3,Bern"}]},
+                "expect": {"current": [{"id": 1}, {"id": 3}], "rejects": [{"_reject_reason": "rule: known"}]},
+            },
+            {
+                "business_date": "2026-03-02",
+                "given": {"csv": "id,city\n2,Oslo", "inputs": [{"input": "ref('cities')", "rows": [{"city": "Oslo"}]}]},
+                "expect": {"current": [{"id": 2}]},
+            },
+        ],
+    }
+]  # fmt: skip
+KNOWN = {
+    "name": "known",
+    "relationships": {"columns": ["city"], "to": "ref('cities')", "fields": ["city"]},
+    "on_fail": "quarantine",
+}
 LINES = [
     {
         "name": "a_copy_is_left_out",
@@ -162,6 +184,9 @@ def shop(tmp_path: Path) -> ForeignProject:
         "models/joined.sql",
         "select l.id, l.note, c.city from {{ source('raw', 'lines') }} as l left join {{ ref('cities') }} as c on l.id = c.id",
     )
+    project.write(
+        "models/placed.sql", "-- depends_on: {{ ref('cities') }}\n{{ tidemark.extract() }}"
+    )
     page, command = blocks_run_by("test_unit_test_command.py::test_all_pass")
     assert command.text.strip() == "tidemark test --select customers"
     project.write("models/customers.sql", "{{ tidemark.extract() }}")
@@ -170,6 +195,7 @@ def shop(tmp_path: Path) -> ForeignProject:
         model("orders", ORDERS, "id int, city string, price decimal(10,2)", extract="full", location="orders/{business_date}.csv.gz"),
         model("events", EVENTS, "id int, n int", extract="events", format="debezium", table="inventory.events", location="landing/*.jsonl", on_reject="quarantine"),
         model("joined", JOINED, "", extract="full"),
+        model("placed", LOOKS_UP, "id int, city string", extract="full", location="placed/{business_date}.csv", on_reject="quarantine", rules=[KNOWN], max_delete_fraction=1),
         model("lines", LINES, "", "atomic", location="lines/*.tsv"),
     ]  # fmt: skip
     source = {
@@ -210,12 +236,12 @@ def test_all_pass(shop: ForeignProject, engine: list[str]) -> None:
     killed.mkdir(parents=True)
     done = call(shop, "tidemark.cli", "test", *engine, "--junit", "target/junit.xml")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "7 unit tests: all passed" in done.stdout and "hook" not in done.stdout + done.stderr
+    assert "8 unit tests: all passed" in done.stdout and "hook" not in done.stdout + done.stderr
     suite = ElementTree.parse(shop.root / "target" / "junit.xml").getroot()[0]
     assert {(one.get("classname"), one.get("name")) for one in suite} == {
         ("customers", "a_late_date_goes_between"),
         ("orders", "a_late_date_goes_between"), ("orders", "what_is_deleted_stays"), ("orders", "stops"),
-        ("events", "deletes"), ("joined", "joins"), ("lines", "a_copy_is_left_out"),
+        ("events", "deletes"), ("joined", "joins"), ("placed", "an_unknown_city"), ("lines", "a_copy_is_left_out"),
     }  # fmt: skip
     assert not (shop.root.parent / "of_the_user").exists() and not (home / "warehouse").exists()
     assert not list((home / "tmp").glob("unit_tests_*"))

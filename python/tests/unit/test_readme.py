@@ -261,9 +261,8 @@ def test_blocks__are_run_or_say_why_not(block: Any) -> None:
         assert len(told.split()) >= 4, f"no reason: {told}"
         return
     file, _, test = told.partition("::")
-    (path,) = (ROOT / "python" / "tests").rglob(file)
-    code = path.read_text(encoding="utf-8")
-    assert f"def {test}(" in code
+    texts = [one.read_text(encoding="utf-8") for one in (ROOT / "python" / "tests").rglob(file)]
+    (code,) = (text for text in texts if f"def {test}(" in text)
     # the test takes the block from the page: by its mark, or by the title that it stands below
     assert "from tests.pages import" in code or "from ..pages import" in code
 

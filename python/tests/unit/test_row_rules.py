@@ -7,6 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.setting_vectors import node_of
+from tidemark.engine.enriched.covers import why_not_enriched
+from tidemark.errors import ConfigError
+from tidemark.model.enriched import atomic_settings
+from tidemark.model.look_ups import look_up_sql
 from tidemark.model.row_rules import row_rules
 from tidemark.rules.row_rules import broken_rules
 from tidemark.state.commits import Commit
@@ -66,6 +71,47 @@ def test_constraints_of_dbt() -> None:
     assert (rule["on_fail"], rule["at_most"]) == ("quarantine", None)
 
 
+def test_a_look_up() -> None:
+    """As dbt's test relationships spells it; dbt must know of the table by what the model's SQL names."""
+    reads = {"depends_on": {"nodes": ["seed.shop.countries", "source.shop.raw.places"]}}
+    columns = {
+        "a`b": {
+            "settings": {"rules": [{"name": "known", "relationships": {"to": "ref('countries')", "field": "code"}}]}
+        }
+    }  # fmt: skip
+    whole = [{"name": "pair", "relationships": {"columns": ["a", "b"], "to": "source('raw', 'places')", "fields": ["c", "d"]}}]  # fmt: skip
+    (pair, known), errors = read(whole, columns, node=reads)
+    assert errors == [] and known["check"] == "a`b in ref('countries'): code"
+    assert (known["looks_up"]["kind"], known["looks_up"]["names"]) == ("ref", ("countries",))
+    assert look_up_sql(known["looks_up"], "_x", "shop.countries") == (
+        "`a``b` is null or exists (select 1 from (select `code` as _x_1 from shop.countries) as _x where _x_1 = `a``b`)"
+    )
+    sql = look_up_sql(pair["looks_up"], "_x", "raw.places")
+    assert sql.startswith("`a` is null or `b` is null or exists (")
+    assert sql.endswith("where _x_1 = `a` and _x_2 = `b`)")
+    assert "pair (a, b in source('raw', 'places'): c, d): 1 of 2 rows fails" in "".join(
+        broken_rules({"rules": [{**pair, "shown": pair["check"], "check": sql}]}, {"pair": 1}, {"rows_read": 2})
+    )  # fmt: skip
+    _, (missing, _) = read(whole, columns)
+    assert missing.endswith("has this line: -- depends_on: {{ source('raw', 'places') }}")
+
+
+LOOKS_UP = {"to": "ref('x')", "field": "c"}
+
+
+def test_rules_of_enriched_events() -> None:
+    """As elsewhere; a column that has rules must be one of an event. Such a batch is Spark's."""
+    rules = [{"name": "paid", "check": "tr_total > 0", "on_fail": "quarantine"}]
+    node = node_of({"flow": "atomic", "settings": {"location": "landing", "rules": rules}})
+    cfg = atomic_settings(node, "delta")
+    assert [one["name"] for one in cfg["rules"]] == ["paid"]
+    assert why_not_enriched(cfg) == "it has rules"
+    meta = {"tidemark": {"rules": [{"name": "known", "accepted_values": ["shop"]}]}}
+    node["columns"] = {"app": {"name": "app", "config": {"meta": meta}}}
+    with pytest.raises(ConfigError, match="rules: it is no column of"):
+        atomic_settings(node, "delta")
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -74,6 +120,9 @@ def test_constraints_of_dbt() -> None:
         ([{"name": "a", "accepted_values": [1]}], "rules.a needs check"),
         ([{"check": "n > 0"}], "rules.1: name is missing"),
         ([{"name": "a", "chek": "n > 0"}], "rules.a: chek is not read; did you mean `check`"),
+        ([{"name": "a", "relationships": LOOKS_UP}], "rules.a needs check, or relationships: {columns, to, fields}"),
+        ([{"name": "a", "relationships": {"to": "x"}}], "rules.a: relationships.to: x is no ref('model')"),
+        ([{"name": "a", "relationships": {**LOOKS_UP, "feld": "c"}}], "rules.a: relationships.feld is not read; did you mean `field`"),
         ([{"name": "a", "check": "n >("}], "has a `(` that nothing closes"),
         ([{"name": "a", "check": "n > 0", "on_fail": "ignore"}], "rules.a: on_fail"),
         ([{"name": "a", "check": "n > 0", "at_most": "3 rows"}], "at_most is a part of the rows"),

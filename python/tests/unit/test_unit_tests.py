@@ -127,6 +127,12 @@ class TestSettings:
             [{"name": "a", "steps": [STEP]}], location=None
         )
 
+    def test_what_rules_look_up_is_given_beside_rows(self) -> None:
+        inputs = [{"input": "ref('cities')", "rows": []}]
+        steps = [{**STEP, "given": {"rows": [], "inputs": inputs}}]
+        assert len(unit_tests_of(node([{"name": "a", "steps": steps}]))) == 1
+        assert "found rows and inputs" in problems([{"name": "a", "steps": steps}], location=None)
+
     def test_only_an_entity_has_a_log(self) -> None:
         with pytest.raises(ConfigError, match="only materialized: cdc has a log"):
             unit_tests_of(node([{"name": "a", "steps": [{"expect": {"history": []}}]}], "atomic"))

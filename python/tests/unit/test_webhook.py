@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from tests.webhooks import receiver
 from tidemark import cli
 from tidemark.errors import ConfigError
+from tidemark.pipeline.row_rules import note_broken
 from tidemark.webhook.listen import Listener
 from tidemark.webhook.send import NotSentError, Webhook, send, webhook_of
 from tidemark.webhook.summary import EntityRun, OtherProblem, RunSummary, body_of, lines_of
@@ -90,6 +91,43 @@ def test_forms__are_those_of_chats() -> None:
     assert [block["text"] for block in card["content"]["body"]] == lines
     many = SUMMARY.model_copy(update={"entities": [entity(f"e{n}") for n in range(300)]})
     assert json.loads(body_of(many, "slack"))["text"].endswith("… and 262 lines")
+
+
+def failing(**rows: int) -> list[str]:
+    """What a load notes of its rules."""
+    noted: list[str] = []
+    on_fail = {"positive": "quarantine", "known": "warn", "small": "fail"}
+    rules = [{"name": name, "on_fail": value} for name, value in on_fail.items()]
+    note_broken(
+        SimpleNamespace(note=noted.append), {"relation": "shop.orders", "rules": rules}, rows
+    )  # type: ignore[arg-type, typeddict-item]
+    return noted
+
+
+def test_rules__that_rows_fail_are_told() -> None:
+    """Of all parts of a load, also of one that stops; a rule that no row fails is not told."""
+    assert failing(positive=0) == []
+    there = [*failing(positive=2, known=0), finished("orders", "error", "orders: rows fail rules")]
+    listen = listener(hook("http://127.0.0.1"), [])
+    for one in [*failing(positive=1, known=1), *there]:
+        listen(event("JinjaLogDebug", one) if isinstance(one, str) else one)
+    summary = listen.summary(event("CommandCompleted", success=False))
+    (orders,) = summary.entities
+    assert [one.model_dump() for one in orders.rules] == [
+        {"name": "positive", "rows": 3, "on_fail": "quarantine"},
+        {"name": "known", "rows": 1, "on_fail": "warn"},
+    ]
+    told = "; 3 rows fail rule positive (quarantine); 1 row fails rule known (warn)"
+    assert lines_of(summary)[1] == f"orders: failed, rows fail rules (see the log){told}"
+    loaded = orders.model_copy(update={"state": "loaded"})
+    through = summary.model_copy(update={"success": True, "entities": [loaded]})
+    assert lines_of(through)[1] == f"orders: no changes{told}"
+    with receiver() as there_:
+        assert send(hook(there_.url, when="rules"), through)
+        assert send(hook(there_.url, when="rules"), SUMMARY)
+        quiet = SUMMARY.model_copy(update={"success": True})
+        assert not send(hook(there_.url, when="rules"), quiet)
+        assert not send(hook(there_.url, when="failure"), through)
 
 
 # --- how it is sent

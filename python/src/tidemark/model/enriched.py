@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tidemark.model import columns as of_columns
 from tidemark.model import places
 from tidemark.model.given import Config, Given, is_text, retention
+from tidemark.model.row_rules import row_rules
 from tidemark.model.settings import AtomicSettings, ShredSettings
 from tidemark.model.suggestions import did_you_mean
 from tidemark.model.types import type_problems
@@ -43,6 +44,10 @@ def atomic_settings(node: Config, lake_format: str) -> dict[str, Any]:
     given.allow(cfg, "deduplicate")
     given.errors += _name_problems(cfg)
     given.allow(cfg, "engine")
+    columns = of_columns.declared_columns(node)
+    ruled = {**cfg, "columns": columns}
+    cfg["rules"] = row_rules(node, ruled, given.settings.get("rules"), given.errors)
+    given.errors += _ruled_problems(columns)
     if ttl is None:
         given.errors.append("manifest_ttl must be a length of time such as '180 days'")
     manifest = cfg["manifest"]
@@ -87,6 +92,14 @@ def _name_problems(cfg: Config) -> Iterator[str]:
         if name not in TYPES and name != "_commit_id":
             what = f"`{name}` is no column of atomic events{did_you_mean(name, TYPES)}"
             yield f"partition_by or liquid_clustered_by: {what}"
+
+
+def _ruled_problems(columns: Iterable[Config]) -> Iterator[str]:
+    for column in columns:
+        name = column["name"]
+        if column["settings"].get("rules") and name not in TYPES:
+            what = f"is no column of an enriched event{did_you_mean(name, TYPES)}"
+            yield f"column `{name}`: meta.tidemark.rules: it {what}"
 
 
 def shred_settings(node: Config, lake_format: str, can_validate: bool) -> dict[str, Any]:

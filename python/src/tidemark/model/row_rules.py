@@ -7,11 +7,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tidemark.errors import ConfigError
 from tidemark.model.expressions import expression_problems
 from tidemark.model.given import Config
+from tidemark.model.look_ups import look_up_of, look_up_problems, shown_look_up
 from tidemark.model.problems import read_named, told_twice
 from tidemark.model.settings.row_rules import RowRule
 
+_NEEDS = (
+    "check, or relationships: {columns, to, fields} with as many columns as fields",
+    "one of check, accepted_values and relationships: {to, field}",
+)
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
@@ -31,8 +37,10 @@ def row_rules(node: Config, cfg: Config, given: Any, errors: list[str]) -> list[
     rules += _constraints(node, cfg)
     twice = told_twice([rule["name"] for rule in rules])
     errors += [f"rules: two rules have the name {name}" for name in twice]
+    errors += look_up_problems(node, rules)
     for rule in rules:
-        errors += expression_problems(rule["setting"], rule["check"])
+        if not rule["looks_up"]:
+            errors += expression_problems(rule["setting"], rule["check"])
         if rule["on_fail"] == "quarantine" and cfg["on_reject"] != "quarantine":
             errors.append(
                 f"{rule['setting']}: on_fail: quarantine needs on_reject: quarantine, which makes "
@@ -45,10 +53,14 @@ def _read(
     given: Any, place: str, column: str | None, errors: list[str]
 ) -> Iterator[dict[str, Any]]:
     for setting, rule in read_named(given, RowRule, "rules", place, errors):
-        check = _check_of(rule, column)
-        if check is None:
-            what = "check" if column is None else "one of check and accepted_values"
-            errors.append(f"{setting} needs {what}")
+        try:
+            looks_up = look_up_of(rule.relationships, column) if rule.relationships else None
+        except ConfigError as error:
+            errors.append(f"{setting}: relationships.to: {error}")
+            continue
+        check = shown_look_up(looks_up) if looks_up else _check_of(rule, column)
+        if check is None or len(_conditions(rule)) > 1:
+            errors.append(f"{setting} needs {_NEEDS[column is not None]}")
             continue
         at_most = _part(rule.at_most)
         if rule.at_most is not None and at_most is None:
@@ -59,6 +71,7 @@ def _read(
         yield {
             "name": rule.name,
             "check": check,
+            "looks_up": looks_up,
             "on_fail": rule.on_fail,
             "at_most": 0.0 if at_most is None and rule.on_fail == "fail" else at_most,
             "setting": setting,
@@ -66,14 +79,17 @@ def _read(
 
 
 def _check_of(rule: RowRule, column: str | None) -> str | None:
-    if (rule.check is None) == (rule.accepted_values is None):
-        return None
     if rule.check is not None:
         return rule.check
     if column is None:
         return None
     values = ", ".join(_literal(value) for value in rule.accepted_values or [])
     return f"`{column.replace('`', '``')}` in ({values})" if values else None
+
+
+def _conditions(rule: RowRule) -> list[str]:
+    names = ("check", "accepted_values", "relationships")
+    return [name for name in names if getattr(rule, name) is not None]
 
 
 def _literal(value: Any) -> str:
@@ -116,6 +132,7 @@ def _constraints(node: Config, cfg: Config) -> Iterator[dict[str, Any]]:
         yield {
             "name": re.sub(r"\W", "_", str(name)),
             "check": str(one.get("expression") or ""),
+            "looks_up": None,
             "on_fail": on_fail,
             "at_most": 0.0 if on_fail == "fail" else None,
             "setting": f"{place}.{name}",

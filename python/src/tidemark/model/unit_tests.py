@@ -75,7 +75,7 @@ def _step_rules(
     step: Step, settings: Mapping[str, Any], config: Mapping[str, Any]
 ) -> Iterator[str]:
     if step.given is not None:
-        yield from _one_of(step.given, "given")
+        yield from _given_rules(step.given, settings.get("location") is not None)
         if step.given.inputs is None and settings.get("location") is None:
             yield "the model has no location: give the tables that it reads, given: {inputs: […]}"
         for one in step.given.inputs or []:
@@ -98,14 +98,25 @@ def _step_rules(
         yield "expect.counts: a load that stops with an error counts nothing"
 
 
+def _given_rules(given: Given, has_location: bool) -> Iterator[str]:
+    """What a rule looks up is given beside what lands."""
+    lands = given.model_copy(update={"inputs": None})
+    is_beside = has_location and given.inputs is not None and any(_told(lands))
+    yield from _one_of(lands if is_beside else given, "given")
+
+
 def _one_of(table: TableRows, place: str) -> Iterator[str]:
-    names = [
-        "rows",
-        "csv",
-        "file",
-        *(("lines", "files", "inputs") if isinstance(table, Given) else ()),
-    ]
-    found = [name for name in names if getattr(table, name) is not None]
+    found = _told(table)
     if len(found) != 1:
         what = f"found {' and '.join(found)}" if found else "found nothing"
-        yield f"{place} has one of {', '.join(names)}; {what}"
+        yield f"{place} has one of {', '.join(_places(table))}; {what}"
+
+
+def _told(table: TableRows) -> list[str]:
+    """Return which of the places for rows have some."""
+    return [name for name in _places(table) if getattr(table, name) is not None]
+
+
+def _places(table: TableRows) -> tuple[str, ...]:
+    more = ("lines", "files", "inputs") if isinstance(table, Given) else ()
+    return ("rows", "csv", "file", *more)

@@ -20,6 +20,7 @@ from tidemark.operations.entity import asked_run, entity_config
 from tidemark.pipeline.applying import is_written_whole
 from tidemark.pipeline.extracts_source import source_of_workers
 from tidemark.pipeline.landing import lands_in_files
+from tidemark.pipeline.look_ups import looked_up_tables
 from tidemark.pipeline.opening import open_load
 from tidemark.pipeline.slices import forget_run_views, opened_to_come
 from tidemark.pipeline.steps import summary
@@ -61,7 +62,7 @@ def plan_entity(warehouse: Warehouse, cfg: Settings, run: Run, current: Any, bod
     forget_run_views(warehouse, target)
     at = _files_at_location(warehouse, opened, is_kept)
     source = warehouse.of_family(cfg, "source", opened, body)
-    inputs = _inputs(warehouse, body, source, at) if is_kept else at
+    inputs = _inputs(warehouse, opened["cfg"], body, source, at) if is_kept else at
     facts: Values = {}
     queries: dict[str, str] = {}
     if source["parts"]:
@@ -376,13 +377,16 @@ def _files_at_location(warehouse: Warehouse, opened: Opened, is_kept: bool) -> V
     return {"location": location, "there": there}
 
 
-def _inputs(warehouse: Warehouse, body: str, source: Source, at: Values) -> Values:
-    """Return the same with what the load reads of it, and what the model's SELECT reads."""
+def _inputs(warehouse: Warehouse, cfg: Settings, body: str, source: Source, at: Values) -> Values:
+    """Return the same with what the load reads of it, and what SELECT and look-ups read."""
+    # of a table that is not there staging tells
+    there = [sql for sql in looked_up_tables(cfg) if not warehouse.adapter.analysis_error(sql)]
+    looked_up = [one for sql in there for one in warehouse.adapter.input_files(sql)]
     landing = source.get("landing") or {}
     if landing.get("in_files") or not source["parts"]:
         landed = [file["_file"] for file in landing.get("files") or []]
-        return {**at, "landed": landed, "read": []}
-    return {**at, "landed": None, "read": warehouse.adapter.input_files(body)}
+        return {**at, "landed": landed, "read": looked_up}
+    return {**at, "landed": None, "read": [*warehouse.adapter.input_files(body), *looked_up]}
 
 
 def _write_plan(warehouse: Warehouse, current: Any, facts: Values, queries: dict[str, str]) -> None:

@@ -15,7 +15,7 @@ from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.timeline import before_date, loaded_dates, steps_to
 from tidemark.shapes.opened import Opened
 
-_EXTRACTS = re.compile(r"\{\{-?\s*tidemark\.extract\(\s*\)\s*-?\}\}")
+_EXTRACTS = re.compile(r"(?:--[^\n]*\n\s*)*\{\{-?\s*tidemark\.extract\(\s*\)\s*-?\}\}")
 
 
 def restate(warehouse: Warehouse, entity: str, start: Any, dry_run: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from tidemark.errors import ConfigError, DataError, UsageError
 from tidemark.pipeline.commits import record_commit
+from tidemark.pipeline.row_rules import note_broken
 from tidemark.pipeline.slices import forget_run_views
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.guard import deletes_too_much, guarded_deletes, rejects_too_many
@@ -36,10 +37,12 @@ def check_load(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
     cfg, run = opened["cfg"], opened["run"]
     why = why_rejects_stop(warehouse, cfg, run, staged["figures"], staged.get("rejects"))
     if why is not None:
+        note_broken(warehouse, cfg, staged.get("broken", {}))
         _undo_begun(warehouse, opened, staged)
         raise DataError(why)
     broken = _why_rules_stop(cfg, staged)
     if broken is not None:
+        note_broken(warehouse, cfg, staged.get("broken", {}))
         _undo_begun(warehouse, opened, staged)
         _stop_load(warehouse, cfg, staged, broken)
     _check_deletes(warehouse, opened, staged)

@@ -12,6 +12,7 @@ from tidemark.pipeline.committing import check_written
 from tidemark.pipeline.delta_files import check_staged
 from tidemark.pipeline.enriched_tables import prepare_enriched
 from tidemark.pipeline.landing import files_to_read, lines_view, warn_of_no_file
+from tidemark.pipeline.row_rules import broken_by_keys, ruled_keys_sql
 from tidemark.pipeline.slices import make_slice, make_view
 from tidemark.pipeline.tables import has_rows, relation_exists
 from tidemark.pipeline.timeline import record_undone
@@ -178,7 +179,7 @@ def stage_enriched(warehouse: Warehouse, opened: Opened, source: Source, part: A
         sql = macro("enriched_events_sql", arrived)
     make_view(warehouse, events, sql)
     # each a few columns wide, told apart from lines that cannot be used
-    sql = macro("event_keys_sql", cfg, events)
+    sql = ruled_keys_sql(warehouse, cfg, events)
     keys = make_slice(warehouse, cfg["target"], commit_id, "keys", sql)
     counted = warehouse.rows(macro("batch_figures_sql", keys))[0]
     figures: Figures = {
@@ -189,7 +190,9 @@ def stage_enriched(warehouse: Warehouse, opened: Opened, source: Source, part: A
     }
     staged = _batch_to_load(opened, commit_id, figures)
     staged["rejects"]["rows"] = keys
-    return {**staged, "source": source, "cfg": cfg, "events": events, "keys": keys}
+    broken = broken_by_keys(warehouse, cfg, keys)
+    staged = {**staged, "source": source, "cfg": cfg, "events": events, "keys": keys}
+    return {**staged, "broken": broken}
 
 
 def _stage_in_workers(warehouse: Warehouse, opened: Opened, source: Source) -> Staged | None:

@@ -12,7 +12,8 @@ from tidemark.pipeline.events_batch import source_of
 from tidemark.pipeline.events_moves import linked_keys
 from tidemark.pipeline.events_plan import ANEW, is_trial, plan_event_load, plan_stretch
 from tidemark.pipeline.events_statement import opened_after_statement
-from tidemark.pipeline.expressions import event_expressions, meaning_problem
+from tidemark.pipeline.expressions import event_expressions, meaning_problem, of_a_row_alone
+from tidemark.pipeline.look_ups import check_look_ups
 from tidemark.pipeline.row_rules import broken_by_events
 from tidemark.pipeline.slices import kept_rows, make_view, opened_to_come
 from tidemark.pipeline.tables import (
@@ -257,10 +258,11 @@ def _make_staged_view(
     macro = warehouse.macro
     view = macro("run_view", cfg["target"], "staged")
     sql = macro("staged_events_sql", cfg, plan, landing["events"], known, stretch)
+    compared, more = check_look_ups(warehouse, cfg, plan["columns"])
     if macro("can", "parse_expressions"):
-        given = [expression for _, expression in event_expressions(cfg)]
+        given = [*of_a_row_alone(cfg, event_expressions(cfg)), *compared]
         seen = [*macro("event_columns"), *plan["source_columns"]]
-        kinds = {column["name"]: column["type"] for column in seen}
+        kinds = {column["name"]: column["type"] for column in seen} | more
         if warehouse.adapter.try_view(view, sql, given, kinds):
             return
         _check_event_expressions(warehouse, cfg, plan, landing, stretch)

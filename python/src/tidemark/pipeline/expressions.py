@@ -52,6 +52,12 @@ def rule_expressions(cfg: Settings) -> list[tuple[str, str]]:
     return [(rule["setting"], rule["check"]) for rule in cfg.get("rules", [])]
 
 
+def of_a_row_alone(cfg: Settings, given: list[tuple[str, str]]) -> list[str]:
+    """Return the texts of expressions that see nothing but their row, so no look-ups."""
+    look_ups = {rule["setting"] for rule in cfg.get("rules", []) if rule.get("looks_up")}
+    return [expression for setting, expression in given if setting not in look_ups]
+
+
 def meaning_problem(
     warehouse: Warehouse,
     setting: str,

@@ -10,6 +10,7 @@ from tidemark.pipeline.commits import ensure_commits, entity_state
 from tidemark.pipeline.delta_files import has_files
 from tidemark.pipeline.expressions import check_expressions
 from tidemark.pipeline.layout import checked_layout, laid_out, migrate_entity
+from tidemark.pipeline.look_ups import with_look_ups
 from tidemark.pipeline.mending import mend_commit
 from tidemark.pipeline.missing import make_missing
 from tidemark.pipeline.replacing import fence_log
@@ -38,6 +39,7 @@ def open_load(warehouse: Warehouse, cfg: Settings, run: Run, current: Any = None
         DataError: Tables and commits do not belong together, or this is a dry run and a commit is
             in flight.
     """
+    cfg = with_look_ups(warehouse, cfg)
     check_expressions(warehouse, cfg)
     if warehouse.macro("can", "run_workers") and not run.get("dry_run"):
         if engine_of({"cfg": cfg, "run": run}) != "spark":

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tidemark.model.problems import raise_problems
-from tidemark.pipeline.expressions import meaning_problem, rule_expressions
+from tidemark.pipeline.expressions import (
+    meaning_problem,
+    of_a_row_alone,
+    rule_expressions,
+)
+from tidemark.pipeline.look_ups import check_look_ups
 from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.names import names_of
@@ -48,20 +55,28 @@ def hold_to_rules(warehouse: Warehouse, cfg: Settings, plan: Plan) -> dict[str, 
         macro("rule_counts_sql", cfg, typed),
     )
     is_tried = False
+    compared, more = check_look_ups(warehouse, cfg, plan["columns"])
     if macro("can", "parse_expressions"):
         # all at once; which one it is Spark is asked where it refuses them
         if warehouse.adapter.analysis_error(counts_sql):
-            _raise_no_condition(warehouse, cfg, plan, typed)
-        given = [check for _, check in rule_expressions(cfg)]
-        kinds = {column["name"]: column["type"] for column in plan["columns"]}
+            _check_conditions(warehouse, cfg, plan["columns"], typed, "the extract does not have")
+        given = [*of_a_row_alone(cfg, rule_expressions(cfg)), *compared]
+        kinds = {column["name"]: column["type"] for column in plan["columns"]} | more
         is_tried = warehouse.adapter.try_view(view, sql, given, kinds)
     if not is_tried:
         make_view(warehouse, view, sql)
     return _counts(warehouse, cfg, counts_sql)
 
 
-def _raise_no_condition(warehouse: Warehouse, cfg: Settings, plan: Plan, typed: str) -> None:
-    names, lacks = names_of(plan["columns"]), "the extract does not have"
+def _check_conditions(
+    warehouse: Warehouse,
+    cfg: Settings,
+    columns: Sequence[Mapping[str, Any]],
+    typed: str,
+    lacks: str,
+) -> None:
+    """Say of each rule that Spark refuses what is wrong with it."""
+    names = names_of(columns)
     errors = [
         meaning_problem(
             warehouse, setting, check, f"select not ({check}) from {typed}", lacks, names
@@ -69,6 +84,42 @@ def _raise_no_condition(warehouse: Warehouse, cfg: Settings, plan: Plan, typed: 
         for setting, check in rule_expressions(cfg)
     ]
     raise_problems(cfg["entity"], [error for error in errors if error])
+
+
+def ruled_keys_sql(warehouse: Warehouse, cfg: Settings, events: str) -> str:
+    """Return the query of the keys of enriched events, with those that rules reject told as such.
+
+    Args:
+        warehouse: Where they are.
+        cfg: The settings.
+        events: Their view.
+
+    Raises:
+        ConfigError: A rule is no condition of the columns of an event.
+    """
+    macro, sql = warehouse.macro, warehouse.macro("event_keys_sql", cfg, events, bool(cfg["rules"]))
+    if not cfg["rules"]:
+        return str(sql)
+    typed = make_view(warehouse, macro("run_view", cfg["target"], "typed"), sql)
+    columns = macro("canonical_columns")
+    check_look_ups(warehouse, cfg, columns)
+    sql = macro("ruled_event_keys_sql", cfg, typed)
+    if macro("can", "parse_expressions") and warehouse.adapter.analysis_error(sql):
+        _check_conditions(warehouse, cfg, columns, typed, "an enriched event does not have")
+    return str(sql)
+
+
+def broken_by_keys(warehouse: Warehouse, cfg: Settings, keys: Any) -> dict[str, int]:
+    """Return how many enriched events fail each rule, by its name.
+
+    Args:
+        warehouse: Where they are.
+        cfg: The settings.
+        keys: What ruled_keys_sql() selects, as a table.
+    """
+    if not cfg["rules"]:
+        return {}
+    return _counts(warehouse, cfg, warehouse.macro("event_rule_counts_sql", cfg, keys))
 
 
 def broken_by_events(warehouse: Warehouse, cfg: Settings, staged: str) -> dict[str, int]:
@@ -88,6 +139,7 @@ def tell_broken(
     warehouse: Warehouse, cfg: Settings, counts: Mapping[str, int], figures: Figures
 ) -> None:
     """Warn of rules that rows fail which go on; of others the rejects tell."""
+    note_broken(warehouse, cfg, counts)
     told = [
         failing_rows(rule, counts, figures)
         for rule in cfg.get("rules", [])
@@ -95,6 +147,18 @@ def tell_broken(
     ]
     if told:
         warehouse.warn(cfg["entity"], "; ".join(told))
+
+
+def note_broken(warehouse: Warehouse, cfg: Settings, counts: Mapping[str, int]) -> None:
+    """Note which rules rows of a load fail, for the summary of the run."""
+    rules = [
+        {"name": rule["name"], "rows": counts[rule["name"]], "on_fail": rule["on_fail"]}
+        for rule in cfg.get("rules", [])
+        if counts.get(rule["name"])
+    ]
+    if rules:
+        told = json.dumps({"relation": cfg["relation"], "rules": rules})
+        warehouse.note(f"tidemark rules {told}")
 
 
 def _counts(warehouse: Warehouse, cfg: Settings, sql: str) -> dict[str, int]:

@@ -49,7 +49,7 @@ def asks_workers(warehouse: Warehouse, opened: Opened) -> bool:
 def why_not_workers(warehouse: Warehouse, opened: Opened, body: str, why_not: str) -> str | None:
     """Return why the engine in the workers does not try a load, as of tries_workers()."""
     cfg = opened["cfg"]
-    if body.strip() != warehouse.macro("extract_sql", cfg).strip():
+    if without_comments(body) != warehouse.macro("extract_sql", cfg).strip():
         return "the model has a SELECT of its own"
     why: str | None = of_engine(why_not, cfg)
     if not why and engine_of(opened) == "auto" and warehouse.adapter.is_on_cluster():
@@ -58,6 +58,12 @@ def why_not_workers(warehouse: Warehouse, opened: Opened, body: str, why_not: st
             "they do"
         )
     return why
+
+
+def without_comments(body: str) -> str:
+    """Return the SQL of a model without lines that are comments, such as `-- depends_on: …`."""
+    lines = [line for line in body.splitlines() if not line.lstrip().startswith("--")]
+    return "\n".join(lines).strip()
 
 
 def of_engine(name: str, *arguments: Any) -> Any:

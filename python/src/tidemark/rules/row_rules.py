@@ -41,7 +41,8 @@ def failing_rows(rule: RowRule, counts: Mapping[str, int], figures: Figures) -> 
     failing = counts.get(rule["name"], 0)
     verb = "fails" if failing == 1 else "fail"
     of = f"{failing:,} of {read:,} {'row' if read == 1 else 'rows'}"
-    return f"{rule['name']} ({rule['check'].strip()}): {of} {verb}"
+    shown = rule.get("shown", rule["check"]).strip()
+    return f"{rule['name']} ({shown}): {of} {verb}"
 
 
 def _held(figures: Figures) -> int:

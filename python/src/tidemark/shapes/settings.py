@@ -37,6 +37,8 @@ class RowRule(TypedDict):
 
     name: ReadOnly[str]
     check: ReadOnly[str]  # SQL of the columns
+    shown: NotRequired[ReadOnly[str]]  # as messages tell it, where that is another
+    looks_up: ReadOnly[Mapping[str, Any] | None]  # what it looks up in another table
     on_fail: ReadOnly[Literal["warn", "quarantine", "fail"]]
     at_most: ReadOnly[float | None]  # of what a load reads; None: all
     setting: ReadOnly[str]  # what messages call it

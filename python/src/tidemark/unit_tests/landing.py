@@ -36,7 +36,7 @@ def land(case: Case, step: int, date: str, root: Path) -> None:
         ConfigError: It cannot be written so.
     """
     given = case.test.steps[step].given
-    if given is None or given.inputs is not None:
+    if given is None or given.model_dump(exclude={"inputs"}, exclude_none=True) == {}:
         return
     folder = Path(location_of(case).replace("{business_date}", date))
     if not case.has_events:

@@ -119,7 +119,7 @@ def judge_cases(manifest: Any, cases: Iterable[Case], variables: Mapping[str, An
     is_iceberg = variables.get("tidemark__commits_format") == "iceberg"
     problems = []
     for case in cases:
-        node = _node_of(case, None, []).to_dict(omit_none=False)
+        node = _node_of(case, None, list(case.node.depends_on.nodes)).to_dict(omit_none=False)
         read = atomic_settings if case.node.config.materialized == "atomic" else entity_settings
         try:
             inputs_of(manifest, manifest.nodes, case)

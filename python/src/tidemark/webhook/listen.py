@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 from tidemark.failures import one_line
 from tidemark.webhook.send import NotSentError, Webhook, send
-from tidemark.webhook.summary import EntityRun, OtherProblem, RunSummary
+from tidemark.webhook.summary import BrokenRule, EntityRun, OtherProblem, RunSummary
 
 COMMANDS = ("run", "build", "retry")
 _COMMIT = "tidemark commit "
+_RULES = "tidemark rules "
 _COUNTS = ("read", "inserted", "updated", "deleted", "unchanged", "rejected")
 _STATES: dict[str, Literal["loaded", "failed", "skipped"]] = {
     "success": "loaded",
@@ -62,6 +63,7 @@ class Listener:
         self._started = dt.datetime.now(dt.UTC)
         self._lock = threading.Lock()
         self._counts: dict[str, dict[str, int]] = {}
+        self._rules: dict[str, dict[str, BrokenRule]] = {}
         self._finished: list[Any] = []
         self._ended = False
 
@@ -71,6 +73,9 @@ class Listener:
         if message and message.startswith(_COMMIT):
             with self._lock:
                 self._count(json.loads(message[len(_COMMIT) :]))
+        elif message and message.startswith(_RULES):
+            with self._lock:
+                self._take_rules(json.loads(message[len(_RULES) :]))
         elif name == "NodeFinished":
             with self._lock:
                 self._finished.append(event)
@@ -80,11 +85,17 @@ class Listener:
             self._send(event)
 
     def _count(self, commit: Mapping[str, Any]) -> None:
-        known = self._counts.setdefault(str(commit["relation"]).replace("`", ""), {})
+        known = self._counts.setdefault(_plain(commit["relation"]), {})
         for name in _COUNTS:
             number = commit["counts"].get(f"rows_{name}")
             if number is not None:
                 known[name] = known.get(name, 0) + int(number)
+
+    def _take_rules(self, told: Mapping[str, Any]) -> None:
+        known = self._rules.setdefault(_plain(told["relation"]), {})
+        for one in map(BrokenRule.model_validate, told["rules"]):
+            before = known[one.name].rows if one.name in known else 0
+            known[one.name] = one.model_copy(update={"rows": before + one.rows})
 
     def _send(self, event: Any) -> None:
         try:
@@ -136,8 +147,13 @@ class Listener:
             business_date=self._date,
             seconds=round(float(result.execution_time or 0.0), 3),
             message=_said(node, result),
+            rules=list(self._rules.get(relation, {}).values()),
             **{name: counts.get(name) for name in _COUNTS},
         )
+
+
+def _plain(relation: object) -> str:
+    return str(relation).replace("`", "")
 
 
 def _said(node: Any, result: Any) -> str | None:

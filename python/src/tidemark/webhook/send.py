@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from requests import PreparedRequest
 
 URL_VARIABLE = "TIDEMARK_WEBHOOK_URL"
-_WHEN = ("always", "failure")
+_WHEN = ("always", "failure", "rules")
 # seconds for connecting and for each answer; four tries with pauses of 0, 1 and 2 seconds
 _TIMEOUT = (5.0, 10.0)
 _RETRIES = 3
@@ -40,7 +40,7 @@ class Webhook:
     Attributes:
         url: The whole URL; of many chats it is a secret by itself.
         form: `json`, `slack` or `teams`.
-        when: `always`, or on `failure` only.
+        when: `always`, on `failure` only, or also where rows failed `rules`.
         secret: Signs what is sent.
         authorization: A header's value.
         timeout: Seconds for connecting, and for an answer.
@@ -102,7 +102,7 @@ def send(webhook: Webhook, summary: RunSummary) -> bool:
     from requests.adapters import HTTPAdapter
     from urllib3.util import Retry
 
-    if webhook.when == "failure" and summary.success:
+    if not _is_wanted(webhook, summary):
         return False
     body = body_of(summary, webhook.form)
     retries = Retry(
@@ -142,6 +142,12 @@ def send(webhook: Webhook, summary: RunSummary) -> bool:
     if not 200 <= answer.status_code < 300:
         raise NotSentError(f"it answered {answer.status_code}")
     return True
+
+
+def _is_wanted(webhook: Webhook, summary: RunSummary) -> bool:
+    if webhook.when == "always" or not summary.success:
+        return True
+    return webhook.when == "rules" and any(one.rules for one in summary.entities)
 
 
 @contextmanager

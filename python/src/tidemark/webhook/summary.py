@@ -19,6 +19,16 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class BrokenRule(_Model):
+    """A rule that rows of a load fail."""
+
+    name: str
+    rows: int
+    on_fail: Literal["warn", "quarantine", "fail"] = Field(
+        description="What becomes of such a row; with more than at_most the load stops"
+    )
+
+
 class EntityRun(_Model):
     """What a run did with an entity."""
 
@@ -35,6 +45,9 @@ class EntityRun(_Model):
     deleted: int | None
     unchanged: int | None
     rejected: int | None
+    rules: list[BrokenRule] = Field(
+        default=[], description="Rules that rows fail, also of a load that stopped"
+    )
     seconds: float
     message: str | None = Field(description="Of what failed: a line without a value of any row")
 
@@ -88,11 +101,17 @@ def lines_of(summary: RunSummary) -> list[str]:
 
 
 def _entity_line(one: EntityRun) -> str:
+    rules = "".join(f"; {_rule(rule)}" for rule in one.rules)
     if one.state != "loaded":
-        return _line(one.entity, one.state, one.message)
+        return _line(one.entity, one.state, one.message) + rules
     names = ("inserted", "updated", "deleted", "rejected")
     counts = [f"{number:,} {name}" for name in names if (number := getattr(one, name))]
-    return f"{one.entity}: {', '.join(counts) or 'no changes'}"
+    return f"{one.entity}: {', '.join(counts) or 'no changes'}{rules}"
+
+
+def _rule(one: BrokenRule) -> str:
+    verb = "fails" if one.rows == 1 else "fail"
+    return f"{counted(one.rows, 'row')} {verb} rule {one.name} ({one.on_fail})"
 
 
 def _line(name: str, state: str, message: str | None) -> str:

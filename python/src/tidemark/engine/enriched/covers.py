@@ -35,6 +35,7 @@ _SETTINGS = {
     "partition_by": "partition_by",
     "cluster_by": "liquid_clustered_by",
     "table_properties": "tblproperties",
+    "rules": "rules",
 }
 
 

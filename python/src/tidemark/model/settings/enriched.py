@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tidemark.model.settings.row_rules import RULES, RowRule
 from tidemark.model.settings.rules import (
     FINGERPRINT_IGNORE,
     DeduplicationStep,
@@ -84,6 +85,7 @@ class AtomicSettings(BaseModel):
             " auto: the same, and why is in the log. Left out: the var tidemark__engine, or auto."
         ),
     )
+    rules: list[RowRule] = Field(default=[], description=RULES)
     unit_tests: list[UnitTest] = Field(default=[], description=UNIT_TESTS)
 
 

@@ -15,6 +15,31 @@ RULES = (
 OnFail = Literal["warn", "quarantine", "fail"]
 
 
+class LookUp(BaseModel):
+    """Values that another table is to have, as dbt's test relationships says it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    to: Name = Field(
+        description=(
+            "The other table: ref('countries') or source('shop', 'countries'). The model's file "
+            "has a line for it, such as -- depends_on: {{ ref('countries') }}."
+        )
+    )
+    field: Name | None = Field(
+        default=None,
+        description="For a rule of a column: the column of the other table that has its values.",
+    )
+    columns: list[Name] = Field(
+        default=[],
+        description="For a rule of the model: the columns that are looked up together.",
+    )
+    fields: list[Name] = Field(
+        default=[],
+        description="The columns of the other table that they are looked up in, in their order.",
+    )
+
+
 class RowRule(BaseModel):
     """A condition that each row is to meet, and what becomes of one that does not."""
 
@@ -33,6 +58,13 @@ class RowRule(BaseModel):
     accepted_values: list[Any] | None = Field(
         default=None,
         description="In place of check, for a rule of a column: the values that it may have.",
+    )
+    relationships: LookUp | None = Field(
+        default=None,
+        description=(
+            "In place of check: the values of the row must be in another table. NULL is no "
+            "failure, as with a foreign key."
+        ),
     )
     on_fail: OnFail = Field(
         default="fail",

@@ -72,7 +72,10 @@ class Given(TableRows):
     )
     inputs: list[GivenInput] | None = Field(
         default=None,
-        description="The tables that the model's SELECT reads, where it has no location.",
+        description=(
+            "The tables that the model's SELECT reads, where it has no location; beside rows those "
+            "that its rules look up."
+        ),
     )
 
 
