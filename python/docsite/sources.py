@@ -8,7 +8,7 @@ from pathlib import Path
 from docsite.markdown import table
 
 #: Larger ones are named, not shown
-MOST_BYTES = 100_000
+MOST_BYTES = 200_000
 _LANGUAGES = {
     ".csv": "text", ".json": "json", ".jsonl": "json", ".md": "markdown", ".py": "python",
     ".sql": "sql+jinja", ".toml": "toml", ".txt": "text", ".yaml": "yaml", ".yml": "yaml",

@@ -12,10 +12,6 @@ from docsite.tree import read_pages, title_of, written
 
 #: Words of a sentence: of a page's sentences on average, and of the longest one
 MEAN, LONGEST = 15, 30
-#: Pages that are not held to it yet
-NOT_YET: set[str] = {
-    "how-to/unit-tests.md",
-}
 PAGES = {name: written(text) for name, text in read_pages().items()}
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _NO_PROSE = re.compile(r"^\s*(#|\||!!!|---)")
@@ -82,7 +78,7 @@ def test_faults() -> None:
     assert faults("What does it do? Offers are fine. It does what it says.") == []
 
 
-@pytest.mark.parametrize("page", PAGES.keys() - NOT_YET)
+@pytest.mark.parametrize("page", PAGES)
 def test_page(page: str) -> None:
     assert not faults(PAGES[page]), "\n".join(faults(PAGES[page]))
 
@@ -91,7 +87,3 @@ def test_how_to__titles_are_questions() -> None:
     for page, text in PAGES.items():
         if page.startswith("how-to/"):
             assert title_of(text).endswith("?"), f"{page}: what does its reader ask?"
-
-
-def test_pages_not_yet_held_to_it__have_faults() -> None:
-    assert {page for page in NOT_YET if not faults(PAGES[page])} == set()

@@ -43,6 +43,8 @@ def promote(warehouse: Warehouse, entity: str, schema: Any, dry_run: Any) -> Non
     if not macro("can", "remove_files"):
         raise UsageError("clone and promote need `method: session`: they link files")
     opened = open_entity(warehouse, entity, "promote", is_true(dry_run))
+    if opened["cfg"]["location_root"] is not None:
+        raise UsageError(f"{entity}: it has a location_root, and its clone lies elsewhere")
     here = Entity(entity, opened["cfg"]["target"], opened["commits"])
     there = entity_there(warehouse, here, opened["run"], schema)
     own = commits_of(warehouse, there)

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,8 +109,8 @@ def known_project(options: RunOptions, talk: Console) -> KnownProject:
         found = json.loads(_kept().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         found = {}
-    if mark in found:
-        return _from_json(found[mark])
+    if _kept_as(mark) in found:
+        return _from_json(found[_kept_as(mark)])
     from tidemark.run.invoke import Invoker
 
     invoker = Invoker(options, talk)
@@ -134,9 +134,14 @@ def remember_project(options: RunOptions, invoker: Invoker, mark: str) -> KnownP
     with suppress(PermissionError):  # who may only read has it parsed again the next time
         kept.parent.mkdir(parents=True, exist_ok=True)
         new = kept.with_suffix(f".{os.getpid()}")
-        new.write_text(json.dumps({mark: content}), encoding="utf-8")
+        new.write_text(json.dumps({_kept_as(mark): content}), encoding="utf-8")
         new.replace(kept)
     return project
+
+
+def _kept_as(mark: str) -> str:
+    """Return what a project is kept as: what an earlier release has kept lacks some of it."""
+    return f"{mark} {','.join(one.name for one in fields(Entity))}"
 
 
 def _kept() -> Path:
