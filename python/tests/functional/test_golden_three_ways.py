@@ -32,6 +32,12 @@ OTHERWISE = {
     "idle_slices_sql.two": ("- interval 1 day", "+ interval 1 day"),
     # of any commit: which of them were undone, or completed, is left to chance
     "log_commits_sql.one": ("commit_id = 260304093000123", "commit_id <= 260304093000123"),
+    # what came after any state
+    "cloned_states_sql.since": (
+        "max(marks.state_at) from shop.tidemark_commits as marks where marks.relation = 'shop.customers' and marks.commit_id = 260304093000123",
+        "min(marks.state_at) from shop.tidemark_commits as marks",
+    ),
+    "clones_of_sql.any": ("kind = 'clone' and", "kind = 'load' or"),
     "batches_gone_sql.any": ("commit_id <= 7", "commit_id > 7"),
     # the digest of a key that is there
     "reconcile_sql.rows": ("'c4ca4238a0b923820dcc509a6f75849b'", "md5('1:1;')"),

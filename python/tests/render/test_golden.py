@@ -717,6 +717,14 @@ CASES: dict[str, tuple[Any, ...]] = {
     "feed_floor_sql.any": ("feed_floor_sql", STATES, "shop.customers"),
     "savepoints_sql.any": ("savepoints_sql", STATES, "shop.customers"),
     "listed_savepoints_sql.one": ("listed_savepoints_sql", STATES, "shop.customers"),
+    "cloned_states_sql.since": (
+        "cloned_states_sql",
+        STATES,
+        ["shop.customers", "dev.customers"],
+        ["shop", "dev"],
+        COMMIT,
+    ),
+    "clones_of_sql.any": ("clones_of_sql", STATES, "shop.customers"),
     "log_commits_sql.one": ("log_commits_sql", STATES, "shop.customers", COMMIT, 1),
     "inflight_operations_sql.clean": (
         "inflight_operations_sql",
@@ -1219,3 +1227,11 @@ def test_is_known_shred(
     read_to: int, recorded: dict[str, Any], made_by: str | None, is_known: bool
 ) -> None:
     assert load_sql_macros()["is_known_shred"](read_to, recorded, made_by) is is_known
+
+
+def test_comments__are_no_longer_than_a_metastore_keeps() -> None:
+    """Hive tries ten times to keep a longer one, two seconds each, whenever a view or a table with it is made."""
+    macros = load_sql_macros()
+    for name in ("commit_columns", "manifest_columns", "entity_columns", "landed_columns"):
+        for column in macros[name]():
+            assert len(column.get("description") or "") <= 256, (name, column["name"])

@@ -46,7 +46,7 @@ def copy_commits(
         since: The commit whose last state is before all of them; None: all.
     """
     macro = warehouse.macro
-    sql = macro("cloned_states_sql", states[0], *relations, *schemas, since)
+    sql = macro("cloned_states_sql", states[0], relations, schemas, since)
     if str(states[0]) == str(states[1]):
         sql = f"select * from {make_slice(warehouse, *into, 'states', sql)}"
     warehouse.run(macro("insert_sql", states[1], macro("commit_columns"), sql))

@@ -63,7 +63,7 @@ def check_is_alone(warehouse: Warehouse, opened: Opened, commit: Commit) -> None
         any(int(left["commit_id"]) != commit_id for left in state["inflight"])
         or int(state["last_commit_id"] or 0) > int(opened["state"]["last_commit_id"] or 0)
         or (
-            commit["kind"] != "full_refresh"
+            commit["kind"] in ("rehash", "promote")
             and erases_beside(warehouse, commits, relation, opened["state"]["last_id"])
         )
     )

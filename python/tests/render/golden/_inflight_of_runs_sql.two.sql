@@ -14,5 +14,5 @@ from (
 )
 where
     state = 'inflight'
-    and kind in ('load', 'full_refresh', 'rehash', 'rollback')
+    and kind in ('load', 'full_refresh', 'rehash', 'promote', 'rollback')
     and invocation_id in ('one', 'it\'s')

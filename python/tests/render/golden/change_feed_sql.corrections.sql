@@ -7,7 +7,7 @@ with commits as (
     from shop.tidemark_commits
     where
         relation = 'shop.customers_of_events'
-        and kind in ('load', 'full_refresh', 'rehash', 'rollback')
+        and kind in ('load', 'full_refresh', 'rehash', 'promote', 'rollback')
         and (state = 'completed' or undone_by is not null)
         and commit_id > 260304093000123
 ),

@@ -6,7 +6,7 @@ using (
         -- of copies the earliest stays
         min(coalesce(_etl_tstamp, timestamp_micros(1772614800000000))) as _looked_up_at
     from shop.atomic_events__keys
-    where _reject_reason is null and (select count_if(commit_id = 260304093000123) + count(distinct if(commit_id <> 260304093000123 and state <> 'rolled_back', commit_id, null)) - count(distinct if(commit_id <> 260304093000123 and state = 'rolled_back', commit_id, null)) from shop.tidemark_commits where relation = 'shop.atomic_events' and (commit_id = 260304093000123 and (state = 'rolled_back' or details is not null) or commit_id <> 260304093000123 and commit_id > 260304093000122 and kind in ('full_refresh', 'rehash'))) = 0
+    where _reject_reason is null and (select count_if(commit_id = 260304093000123) + count(distinct if(commit_id <> 260304093000123 and state <> 'rolled_back', commit_id, null)) - count(distinct if(commit_id <> 260304093000123 and state = 'rolled_back', commit_id, null)) from shop.tidemark_commits where relation = 'shop.atomic_events' and (commit_id = 260304093000123 and (state = 'rolled_back' or details is not null) or commit_id <> 260304093000123 and commit_id > 260304093000122 and kind in ('full_refresh', 'rehash', 'promote'))) = 0
     group by _event_id, _fingerprint
 ) as arrived
 on

@@ -27,7 +27,7 @@ log_commits as (
             rows between unbounded preceding and current row
         ) as completed_by
     from commits
-    where kind in ('load', 'full_refresh', 'rehash', 'rollback') and state = 'completed'
+    where kind in ('load', 'full_refresh', 'rehash', 'promote', 'rollback') and state = 'completed'
 ),
 
 savepoints as (
@@ -94,5 +94,5 @@ select
             completed_by <= current_timestamp() - interval 30 days as is_old
         ))))
         from log_commits
-        where kind in ('full_refresh', 'rehash')
+        where kind in ('full_refresh', 'rehash', 'promote')
     ) as replaced_logs

@@ -20,11 +20,11 @@ with commits as (
 
 select
     max(commit_id) as last_id,
-    coalesce(max(commit_id) filter (where state = 'completed' and kind in ('load', 'full_refresh', 'rehash', 'rollback')), 0) as last_commit_id,
+    coalesce(max(commit_id) filter (where state = 'completed' and kind in ('load', 'full_refresh', 'rehash', 'promote', 'rollback')), 0) as last_commit_id,
     max(last_sequence_num) filter (where state = 'completed' and commit_id >= log_start_id) as last_sequence_num,
     max_by(config, commit_id) filter (where state = 'completed' and config is not null) as config,
     to_json(collect_list(struct(commit_id, kind, business_date, config)) filter (
-        where state = 'inflight' and kind in ('load', 'full_refresh', 'rehash', 'rollback')
+        where state = 'inflight' and kind in ('load', 'full_refresh', 'rehash', 'promote', 'rollback')
     )) as inflight,
     to_json(collect_list(commit_id) filter (where state = 'rolled_back')) as undone,
     coalesce(max(commit_id) filter (where kind = 'full_refresh' and state = 'rolled_back' and undone_by is null), 0)

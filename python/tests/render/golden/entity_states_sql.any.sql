@@ -5,6 +5,7 @@ select
     business_date,
     last_sequence_num,
     source_commit_id,
+    source_relation,
     rows_read,
     undone_by,
     config

@@ -19,7 +19,7 @@ from (
         from shop.tidemark_commits
         where
             relation in ('shop.a', 'shop.b', 'shop.c')
-            and kind in ('load', 'full_refresh', 'rehash', 'rollback')
+            and kind in ('load', 'full_refresh', 'rehash', 'promote', 'rollback')
             and commit_id <= 12
     )
 )

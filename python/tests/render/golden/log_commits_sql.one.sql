@@ -19,7 +19,7 @@ from (
 )
 where
     state = 'completed'
-    and kind in ('load', 'full_refresh', 'rehash', 'rollback')
+    and kind in ('load', 'full_refresh', 'rehash', 'promote', 'rollback')
     and commit_id = 260304093000123
 order by commit_id desc nulls last
 limit 1

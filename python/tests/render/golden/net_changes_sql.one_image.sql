@@ -7,7 +7,7 @@ with commits as (
     from shop.tidemark_commits
     where
         relation = 'shop.customers'
-        and kind in ('load', 'full_refresh', 'rehash', 'rollback')
+        and kind in ('load', 'full_refresh', 'rehash', 'promote', 'rollback')
         and (state = 'completed' or undone_by is not null)
         and commit_id > 260304093000123 and commit_id <= 260304093000223
 ),

@@ -14,7 +14,7 @@ replaced_logs as (
     from shop.tidemark_commits
     where
         relation = 'shop.customers'
-        and kind in ('full_refresh', 'rehash')
+        and kind in ('full_refresh', 'rehash', 'promote')
         and state = 'completed'
 )
 

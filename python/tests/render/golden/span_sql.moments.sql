@@ -19,7 +19,7 @@ written as (
         state = 'completed' or undone_by is not null as is_whole,
         max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as log_start
     from commits
-    where kind in ('load', 'full_refresh', 'rehash', 'rollback', 'repeat')
+    where kind in ('load', 'full_refresh', 'rehash', 'promote', 'rollback', 'repeat')
 )
 
 select

@@ -30,7 +30,7 @@ from (
 )
 where
     commit_id >= log_start_id
-    and kind in ('load', 'full_refresh', 'rehash', 'rollback', 'repeat')
+    and kind in ('load', 'full_refresh', 'rehash', 'promote', 'rollback', 'repeat')
     and (state = 'completed' or undone_by is not null)
     and commit_id < 260304093000123
 order by commit_id asc nulls last

@@ -14,7 +14,7 @@ with commits as (
         )
         where _tidemark_rank = 1
     )
-    where kind in ('load', 'full_refresh', 'rehash', 'rollback', 'repeat')
+    where kind in ('load', 'full_refresh', 'rehash', 'promote', 'rollback', 'repeat')
 )
 
 select
