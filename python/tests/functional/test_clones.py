@@ -206,6 +206,9 @@ def test_events__cloned_and_promoted(project: Any) -> None:
     assert told(entity, project.schema) == rows
     entity.load([insert({"id": 4, "name": "dee"})])
     assert entity.rows("id, name") == [(1, "anna"), (3, None), (4, "dee")]
+    erased = entity.operate("erase_key", key="{id: 1}")
+    assert f"clones of it may have the key still: {dev}.people." in " ".join(erased.output.split())
+    assert len(project.sql(f"select * from {dev}.people where id = 1")) == 1
 
 
 def test_defer__begins_with_a_clone(project: Any, tmp_path: Any) -> None:

@@ -77,6 +77,30 @@ def test_asked(
     assert "Go ahead? [y/N]" in result.stderr
 
 
+def test_clones__of_what_is_selected(dbt: Dbt, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [
+        SimpleNamespace(name=name, config=SimpleNamespace(materialized=kind))
+        for name, kind in (("orders", "cdc"), ("versions", "scd2"), ("plain", "view"))
+    ]
+    monkeypatch.setattr(dbt, "selected", lambda: nodes, raising=False)
+
+    def called(*arguments: str) -> tuple[int, list[tuple[str, dict[str, Any]]]]:
+        dbt.called.clear()
+        result = CliRunner().invoke(cli.cli, [*arguments, "--yes"])
+        return result.exit_code, [(name, of) for name, of in dbt.called if not of["dry_run"]]
+
+    given = {"to": "dev", "replace": True, "dry_run": False}
+    assert called("clone", "--to", "dev", "--replace") == (
+        0,
+        [("clone", {"entity": name, **given}) for name in ("orders", "versions")],
+    )
+    promoted = ("promote", {"entity": "orders", "schema": "dev", "dry_run": False})
+    assert called("promote", "dev") == (0, [promoted])
+    assert called("clone", "--to", "dev", "--replace", "--remove") == (2, [])
+    nodes[:] = nodes[2:]
+    assert called("promote", "dev") == (1, [])
+
+
 def test_nobody_to_ask__nothing_is_done(dbt: Dbt) -> None:
     result = CliRunner().invoke(cli.cli, ["clean", "orders"])
     assert "say --yes" in str(result.exception) and isinstance(result.exception, ConfigError)
