@@ -231,6 +231,7 @@ def feed(e: Any, **more: Any) -> dict[str, Any]:
 LOG = relation("shop", "customers__log")
 HISTORY = relation("shop", "customers__history")
 SCD2 = relation("shop", "customers_scd2")
+BOTH_AXES = ["business", "system"]
 INTERVAL_COLUMNS = [
     {"name": "id", "type": "bigint"},
     {"name": "full name", "type": "string"},
@@ -436,6 +437,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         "9999-12-31",
         {"valid_from": "since", "is_deleted": "is gone"},
     ),
+    "scd2.both_axes": ("scd2", CUSTOMERS, None, None, True, None, None, BOTH_AXES),
     "effective_intervals_sql.open_end": (
         "effective_intervals_sql",
         "loaded_at",
@@ -444,6 +446,8 @@ CASES: dict[str, tuple[Any, ...]] = {
         {
             "names": {name: f"_{name}" for name in ("valid_from", "valid_to", "is_current")},
             "deletes": False,
+            "is_bitemporal": False,
+            "per": "_key_hash",
             "open_end": "timestamp'9999-12-31'",
         },
     ),
@@ -592,6 +596,14 @@ CASES: dict[str, tuple[Any, ...]] = {
         SEQUENCED.relations["log"],
         "_superseded_by is null and _event_time <= timestamp'2026-03-04'",
         "_business_date, _tidemark_rank",
+    ),
+    "event_intervals_sql.both_axes": (
+        "event_intervals_sql",
+        {"sequence_by": [], "tracked": None},
+        KEYED.relations["log"],
+        "_superseded_by is null",
+        "event_time",
+        load_sql_macros()["interval_options"](axes=BOTH_AXES),
     ),
     "event_intervals_sql.event_time": (
         "event_intervals_sql",
