@@ -242,6 +242,12 @@ INTERVAL_COLUMNS = [
 ]
 BODY = "select * from intervals"
 INTERVALS = {"log": LOG, "columns": INTERVAL_COLUMNS, "watermark": COMMIT}
+BITEMPORAL = relation("shop", "known_versions")
+BITEMPORAL_COLUMNS = [
+    *INTERVAL_COLUMNS,
+    {"name": "_known_from", "type": "bigint"},
+    {"name": "_known_to", "type": "bigint"},
+]
 
 ERASED = {"hashes": ["'a1'", "'b2'"], "values": {"id": "cast('7' as bigint)"}, "texts": ["'7'"]}
 
@@ -482,6 +488,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "with_sensitive.log": ("with_sensitive", LOG),
     "scd2_state_sql.any": ("scd2_state_sql", STATES, "shop.customers_scd2", "shop.customers"),
     "scd2_log_sql.any": ("scd2_log_sql", LOG, COMMIT),
+    "scd2_log_sql.both_axes": ("scd2_log_sql", LOG, COMMIT, BOTH_AXES),
     "event_files_sql.known": ("event_files_sql", "/lake/shop", "shop.customers_of_events__landed"),
     "logged_staging_sql.keyed": ("logged_staging_sql", KEYED.cfg, KEYED.plan, KEYED.relations),
     "event_files_sql.undone": (
@@ -726,6 +733,13 @@ CASES: dict[str, tuple[Any, ...]] = {
         {**FORWARD, "touched": "customers__slice"},
     ),
     "merge_intervals_sql.map": ("merge_intervals_sql", SCD2, INTERVALS, BODY),
+    "merge_intervals_sql.both_axes": (
+        "merge_intervals_sql",
+        BITEMPORAL,
+        {**INTERVALS, "columns": BITEMPORAL_COLUMNS},
+        "select * from known_intervals",
+        ["_valid_from", "_known_from"],
+    ),
     "feed_floor_sql.any": ("feed_floor_sql", STATES, "shop.customers"),
     "savepoints_sql.any": ("savepoints_sql", STATES, "shop.customers"),
     "listed_savepoints_sql.one": ("listed_savepoints_sql", STATES, "shop.customers"),

@@ -58,7 +58,7 @@ with changes as (
 
                     select
                         log.*,
-                        struct(log.`_key_hash`,     log.`_business_date`,     log.`_commit_id`,     log.`_event_id`,     log.`_source_operation`) as _tidemark_row,
+                        struct(log.`_key_hash`, log.`_business_date`, log.`_commit_id`, log.`_event_id`, log.`_source_operation`) as _tidemark_row,
                         spans._tidemark_known_from,
                         spans._tidemark_known_to
                     from (select * from shop.customers_of_events__log) as log

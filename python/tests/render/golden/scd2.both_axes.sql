@@ -84,7 +84,7 @@ from (
 
                             select
                                 log.*,
-                                struct(log.`_key_hash`,     log.`_business_date`,     log.`_commit_id`) as _tidemark_row,
+                                struct(log.`_key_hash`, log.`_business_date`, log.`_commit_id`) as _tidemark_row,
                                 spans._tidemark_known_from,
                                 spans._tidemark_known_to
                             from (select * from shop.customers__log) as log
