@@ -11,7 +11,7 @@ from tidemark.model.settings import FeedSettings, Scd2Settings
 from tidemark.model.suggestions import did_you_mean
 
 AXES = (["business"], ["business", "system"])
-"""What rows of kept intervals may have bounds of. The macro axes_of() has the same, as it reads without Python."""
+"""What kept intervals may have bounds of; the macro axes_of() has the same, for SQL."""
 
 
 def scd2_settings(node: Config, lake_format: str, nodes: Mapping[str, Config]) -> dict[str, Any]:
