@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from ..rendering import load_sql_macros, relation
+from ..unit.test_known_intervals import extracts
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
 
@@ -95,7 +97,7 @@ def test_extract__corrected_and_rolled_back(module_project: Any) -> None:
     cities.load("2026-01-05", extract(a="A5", c="C5"))
     assert "built again" not in known.follow()
     known.check()
-    known.check_as_of("2026-01-02", "2026-01-04")
+    known.check_as_of("2026-01-02")
     assert "nothing new" in known.follow()
     current = module_project.sql(f"select id, name from {known.name} where _is_current")
     assert sorted(map(tuple, current)) == cities.rows("id, name")
@@ -162,3 +164,46 @@ def test_events(module_project: Any) -> None:
         ("A9", 9, None),
     ]
     known.test()
+
+
+@pytest.mark.iceberg(never=True)
+def test_effective_from(module_project: Any) -> None:
+    """A random history, at each commit: its fold over the rows is no SQL of DuckDB's, which tells the others."""
+    session, macros = module_project.session, load_sql_macros()
+    log, _ = extracts(1, delta=False)
+    values = [
+        (row[0], row[1], row[2], row[3], row[4], row[5], str(row[6]), *row[-2:]) for row in log.rows
+    ]
+    kinds = "id string, name string, updated_at string, _key_hash string, _row_hash string, _operation string"
+    session.createDataFrame(
+        values, f"{kinds}, _business_date string, _commit_id bigint, _superseded_by bigint"
+    ).selectExpr(
+        "* except (_business_date)",
+        "cast(_business_date as date) as _business_date",
+        "cast(_business_date as date) as _eff_start_date",
+        "array('name') as _changed_columns",
+    ).createOrReplaceTempView("told_log")
+    both = macros["interval_options"](unit="timestamp", axes=["business", "system"])
+    known = macros["effective_intervals_sql"]("updated_at", "told_log", "true", both)
+    session.sql(macros["known_intervals_sql"](known, both)).createOrReplaceTempView("told_known")
+    columns = "id, name, _commit_id, _valid_from, _valid_to"
+    one = macros["interval_options"](unit="timestamp")
+    found, asked = (
+        Counter(map(tuple, session.sql(" union all ".join(queries)).collect()))
+        for queries in (
+            [
+                f"select {moment} as moment, {columns} from told_known"
+                f" where _known_from <= {moment} and ifnull({moment} < _known_to, true)"
+                for moment in log.commits
+            ],
+            [
+                f"select {moment} as moment, {columns} from ("
+                + macros["effective_intervals_sql"](
+                    "updated_at", "told_log", macros["in_force_expr"](moment), one
+                )
+                + ")"
+                for moment in log.commits
+            ],
+        )
+    )
+    assert found == asked and len(found) > 100

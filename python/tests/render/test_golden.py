@@ -242,6 +242,15 @@ INTERVAL_COLUMNS = [
 ]
 BODY = "select * from intervals"
 INTERVALS = {"log": LOG, "columns": INTERVAL_COLUMNS, "watermark": COMMIT}
+TRACKED = {
+    "sequence_by": [],
+    "hash": "md5",
+    "sensitive": APART.relations["sensitive"],
+    "tracked": [
+        {"name": "full name", "type": "string", "sensitive": False},
+        {"name": "phone", "type": "string", "sensitive": True},
+    ],
+}
 BITEMPORAL = relation("shop", "known_versions")
 BITEMPORAL_COLUMNS = [
     *INTERVAL_COLUMNS,
@@ -444,6 +453,13 @@ CASES: dict[str, tuple[Any, ...]] = {
         {"valid_from": "since", "is_deleted": "is gone"},
     ),
     "scd2.both_axes": ("scd2", CUSTOMERS, None, None, True, None, None, BOTH_AXES),
+    "effective_intervals_sql.both_axes": (
+        "effective_intervals_sql",
+        "loaded_at",
+        LOG,
+        "_superseded_by is null",
+        load_sql_macros()["interval_options"](unit="timestamp", axes=BOTH_AXES),
+    ),
     "effective_intervals_sql.open_end": (
         "effective_intervals_sql",
         "loaded_at",
@@ -606,10 +622,10 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "event_intervals_sql.both_axes": (
         "event_intervals_sql",
-        {"sequence_by": [], "tracked": None},
-        KEYED.relations["log"],
+        TRACKED,
+        APART.relations["log"],
         "_superseded_by is null",
-        "event_time",
+        "business_date",
         load_sql_macros()["interval_options"](axes=BOTH_AXES),
     ),
     "event_intervals_sql.event_time": (
@@ -621,15 +637,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "event_intervals_sql.tracked": (
         "event_intervals_sql",
-        {
-            "sequence_by": [],
-            "hash": "md5",
-            "sensitive": APART.relations["sensitive"],
-            "tracked": [
-                {"name": "full name", "type": "string", "sensitive": False},
-                {"name": "phone", "type": "string", "sensitive": True},
-            ],
-        },
+        TRACKED,
         APART.relations["log"],
         "_superseded_by is null",
         "business_date",

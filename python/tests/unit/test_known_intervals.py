@@ -198,6 +198,11 @@ def keep(db: Any, **named: Any) -> None:
     db.execute(f"create table kept as {crossed('scd2', THINGS, axes=BOTH_AXES, **named)}")
     told = "_key_hash, _valid_from, _known_from"
     assert not db.execute(f"select {told} from kept group by all having count(*) > 1").fetchall()
+    # nor is there a border between rows that say the same
+    same = "* exclude (_known_from, _known_to, _is_current)"
+    ends = db.execute(f"select _known_to, {same} from kept where _known_to is not null").fetchall()
+    begins = db.execute(f"select _known_from, {same} from kept").fetchall()
+    assert not set(ends) & set(begins)
     for test in ("no_overlapping_intervals", "one_open_interval_per_key"):
         told = {"open_end": named["open_end"]} if "open_end" in named else {}
         assert not rows(db, crossed(f"test_{test}", "kept", axes=BOTH_AXES, **told))
@@ -260,7 +265,7 @@ def test_current() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_effective_from(seed: int) -> None:
-    """Its fold over the rows is no SQL of DuckDB's: that the rows are those of each moment is what is left to show."""
+    """Its fold over the rows is no SQL of DuckDB's: here that the rows are those of each moment, the rest by Spark."""
     log, _ = extracts(seed, delta=False)
     db = log.stored()
     spans = crossed("known_log_sql", relation("main", "things__log"), ["_business_date"])

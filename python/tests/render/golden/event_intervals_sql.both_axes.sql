@@ -1,9 +1,12 @@
 with changes as (
     select
         *,
-        _event_time as _tidemark_time,
+        _business_date as _tidemark_time,
         struct(coalesce(_sequence_num, -9223372036854775807) as sequence, coalesce(cast(_batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(_sequence_num as bigint), -9223372036854775807) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(_event_id, '') as event) as _tidemark_order,
-        _row_hash as _tidemark_tracked
+        md5(concat_ws('',
+            concat('9:full name', octet_length(`full name`), ':', `full name`),
+            concat('5:phone', octet_length(`phone`), ':', `phone`)
+        )) as _tidemark_tracked
     from (
         select
             * except (_operation),
@@ -40,14 +43,36 @@ with changes as (
                                         _key_hash,
                                         _commit_id as moment,
                                         true as begins
-                                    from shop.customers_of_events__log
+                                    from (
+                                        select
+                                            log.*,
+                                            sensitive.`phone`
+                                        from shop.customers_apart__log as log
+                                        left join shop.customers_apart__sensitive as sensitive
+                                            on
+                                                log._key_hash = sensitive._key_hash
+                                                and log._business_date = sensitive._business_date
+                                                and log._commit_id = sensitive._commit_id
+                                                and log._event_id = sensitive._event_id
+                                    )
                                     where _key_hash is not null
                                     union all
                                     select
                                         _key_hash,
                                         _superseded_by as moment,
                                         true as begins
-                                    from shop.customers_of_events__log
+                                    from (
+                                        select
+                                            log.*,
+                                            sensitive.`phone`
+                                        from shop.customers_apart__log as log
+                                        left join shop.customers_apart__sensitive as sensitive
+                                            on
+                                                log._key_hash = sensitive._key_hash
+                                                and log._business_date = sensitive._business_date
+                                                and log._commit_id = sensitive._commit_id
+                                                and log._event_id = sensitive._event_id
+                                    )
                                     where _key_hash is not null and _superseded_by is not null
                                 )
                                 group by _key_hash, moment
@@ -61,7 +86,18 @@ with changes as (
                         struct(log.`_key_hash`, log.`_business_date`, log.`_commit_id`, log.`_event_id`, log.`_source_operation`) as _tidemark_row,
                         spans._tidemark_known_from,
                         spans._tidemark_known_to
-                    from (select * from shop.customers_of_events__log) as log
+                    from (select * from (
+                        select
+                            log.*,
+                            sensitive.`phone`
+                        from shop.customers_apart__log as log
+                        left join shop.customers_apart__sensitive as sensitive
+                            on
+                                log._key_hash = sensitive._key_hash
+                                and log._business_date = sensitive._business_date
+                                and log._commit_id = sensitive._commit_id
+                                and log._event_id = sensitive._event_id
+                    )) as log
                     inner join spans
                         on
                             log._key_hash = spans._key_hash
@@ -114,7 +150,7 @@ last_rows as (
         ) as _valid_from,
         row_number() over (
             partition by _key_hash, _tidemark_known_from, _tidemark_version
-            order by _tidemark_is_same asc nulls last, _tidemark_order desc nulls last
+            order by _tidemark_order desc nulls last
         ) as _tidemark_rank
     from versions
 )
@@ -123,7 +159,7 @@ select
     * except (
         _operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _batch_id, _source_operation, _event_id,
         _transaction_id, _offset, _unsupplied, _moved_from, _valid_from, _valid_to, _tidemark_time, _tidemark_order,
-        _tidemark_tracked, _tidemark_greatest, _tidemark_is_followed, _tidemark_is_new, _tidemark_version, _tidemark_rank, _tidemark_is_same
+        _tidemark_tracked, _tidemark_greatest, _tidemark_is_followed, _tidemark_is_new, _tidemark_version, _tidemark_rank, _tidemark_is_same, `phone`
     ),
     _valid_from,
     _valid_to,
