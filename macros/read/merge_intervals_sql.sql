@@ -1,6 +1,7 @@
 {#- Write the intervals of the keys that `state.log` touched after `state.watermark`, and of those only the rows that differ: a change
     closes one row and opens another. Running it twice writes nothing the second time. `state.columns` are those that `body` yields,
-    each with name and type; `starts` are those where an interval begins, which with the key tell it from all others. -#}
+    each with name and type; `starts` are those where an interval begins, which with the key tell it from all others. The
+    touched keys stand behind an IN, as Spark takes that down to the log, beneath the windows of the body; a join it leaves where it stands. -#}
 {%- macro merge_intervals_sql(relation, state, body, starts=['_valid_from']) -%}
 {%- set identity = ['_key_hash'] -%}
 {%- for start in starts -%}{%- do identity.append(start if start in ['_valid_from', '_known_from'] else tidemark.quote_identifier(start)) -%}{%- endfor -%}
@@ -19,13 +20,13 @@ using (
         from (
             {{ body | indent(12) }}
         ) as intervals
-        left semi join touched_keys on intervals._key_hash <=> touched_keys._key_hash
+        where intervals._key_hash in (select _key_hash from touched_keys)
     ),
 
     existing_rows as (
         select intervals.*
         from {{ relation }} as intervals
-        left semi join touched_keys on intervals._key_hash <=> touched_keys._key_hash
+        where intervals._key_hash in (select _key_hash from touched_keys)
     )
 
     select

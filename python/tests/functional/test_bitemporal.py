@@ -16,6 +16,13 @@ from .event_entities import EventEntity, delete, insert, update
 pytestmark = [pytest.mark.iceberg, pytest.mark.turn(2)]
 
 COLUMNS = {"id": "string", "name": "string"}
+LOG = {
+    **COLUMNS,
+    **dict.fromkeys(("_key_hash", "_row_hash", "_operation"), "string"),
+    **dict.fromkeys(("_business_date", "_eff_start_date"), "date"),
+    "_changed_columns": "array<string>",
+    **dict.fromkeys(("_commit_id", "_superseded_by"), "bigint"),
+}
 KEPT = """
 {{{{ config(materialized='scd2', meta={{'tidemark': {{'axes': ['business', 'system']}}}}) }}}}
 {{{{ tidemark.scd2(ref('{of}')) }}}}
@@ -207,3 +214,28 @@ def test_effective_from(module_project: Any) -> None:
         )
     )
     assert found == asked and len(found) > 100
+
+
+@pytest.mark.iceberg(never=True)
+@pytest.mark.parametrize("axes", [["business"], ["business", "system"]])
+def test_merge__reads_the_touched_keys_only(module_project: Any, axes: list[str]) -> None:
+    """Each scan of the log, but for the one that finds the keys, is cut down to them before anything is done with it."""
+    session, macros = module_project.session, load_sql_macros()
+    columns = ", ".join(f"{name} {kind}" for name, kind in LOG.items())
+    module_project.sql(f"create table if not exists planned__log ({columns}) using parquet")
+    body = macros["scd2"](relation(module_project.schema, "planned"), axes=axes)
+    session.sql(f"create or replace temporary view planned_known as {body}")
+    state = {
+        "log": f"{module_project.schema}.planned__log",
+        "watermark": 7,
+        "columns": [
+            {"name": name, "type": "string"} for name in ("id", "_key_hash", "_valid_from")
+        ],
+    }
+    merge = macros["merge_intervals_sql"]("planned_known", state, body)
+    wanted = merge.partition("using (\n")[2].partition(",\n\n    existing_rows")[0]
+    plan = session.sql(f"{wanted} select * from wanted")._jdf.queryExecution().optimizedPlan()
+    lines = str(plan.toString()).splitlines()
+    scans = sum("planned__log" in line for line in lines)
+    assert 2 * sum("Join LeftSemi" in line for line in lines) == scans > 0
+    assert "LeftSemi" not in lines[0]
