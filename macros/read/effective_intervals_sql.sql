@@ -15,7 +15,7 @@ select
 from (
     select
         *,
-        lead(_valid_from) over (partition by _key_hash order by _business_date asc nulls last) as _valid_to
+        lead(_valid_from) over (partition by {{ options['per'] }} order by _business_date asc nulls last) as _valid_to
     from (
         select
             *,
@@ -24,7 +24,7 @@ from (
                     cast(_business_date as timestamp) as observed,
                     case when _operation <> 'D' then cast({{ tidemark.quote_identifier(column) }} as timestamp) end as told
                 )) over (
-                    partition by _key_hash
+                    partition by {{ options['per'] }}
                     order by _business_date asc nulls last
                     rows between unbounded preceding and current row
                 ),
@@ -35,8 +35,12 @@ from (
                     else greatest(begun, version.observed)
                 end
             ) as _valid_from
+        {%- if options['is_bitemporal'] %}
+        from {{ tidemark.known_log_sql(log_relation, tidemark.sensitive_key({})) | indent(8) }}
+        {%- else %}
         from {{ log_relation }}
         where {{ in_force }}
+        {%- endif %}
     )
 )
 where

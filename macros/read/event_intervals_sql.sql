@@ -5,18 +5,23 @@
 {%- macro event_intervals_sql(flow, log_relation, in_force, by, options=none) -%}
 {%- set options = options or tidemark.interval_options() -%}
 {%- set order = tidemark.event_order_expr(flow) -%}
-{%- set within = 'partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first' -%}
+{%- set per = options['per'] -%}
+{%- set within = 'partition by ' ~ per ~ ' order by _tidemark_time asc nulls first, _tidemark_order asc nulls first' -%}
 {%- set tracked = flow['tracked'] -%}
 {%- set apart = (tracked or []) | selectattr('sensitive') | map(attribute='name') | list -%}
 {%- set unmoved = tidemark.reads_unchanged(flow, by) -%}
 {%- set source = tidemark._tracked_log_sql(flow, log_relation, apart) if apart else log_relation -%}
+{%- if options['is_bitemporal'] -%}
+    {%- set source = tidemark.known_log_sql(source, tidemark.sensitive_key({'flow': 'events'}) + ['_source_operation']) -%}
+    {%- set in_force = 'true' -%}
+{%- endif -%}
 with changes as (
     select
         *,
         {{ tidemark.event_moment_expr(flow, by) }} as _tidemark_time,
         {{ order }} as _tidemark_order,
         {{ '_row_hash' if tracked is none else tidemark.row_hash_expr(tidemark._nullable(tracked), flow['hash']) | indent(8) }} as _tidemark_tracked
-    from {{ tidemark.effects_of_events_sql(source, in_force, order) | indent(4) if unmoved else source }}
+    from {{ tidemark.effects_of_events_sql(source, in_force, order, per) | indent(4) if unmoved else source }}
     where {{ in_force }} and _operation in ('I', 'U', 'D')
 ),
 
@@ -53,12 +58,12 @@ last_rows as (
     select
         *,
         if(
-            bool_or(_tidemark_time is null) over (partition by _key_hash, _tidemark_version),
+            bool_or(_tidemark_time is null) over (partition by {{ per }}, _tidemark_version),
             null,
-            min(_tidemark_time) over (partition by _key_hash, _tidemark_version)
+            min(_tidemark_time) over (partition by {{ per }}, _tidemark_version)
         ) as _valid_from,
         row_number() over (
-            partition by _key_hash, _tidemark_version
+            partition by {{ per }}, _tidemark_version
             order by {{ '_tidemark_is_same asc nulls last, ' if unmoved and tracked is none }}_tidemark_order desc nulls last
         ) as _tidemark_rank
     from versions
@@ -76,7 +81,7 @@ select
 from (
     select
         *,
-        lead(_valid_from) over (partition by _key_hash order by _tidemark_version asc nulls first) as _valid_to
+        lead(_valid_from) over (partition by {{ per }} order by _tidemark_version asc nulls first) as _valid_to
     from last_rows
     where _tidemark_rank = 1
 )
@@ -95,26 +100,26 @@ where not (_operation = 'D' and _tidemark_is_same and _tidemark_version = 1)
 
 {#- The rows of a log in force, with what an event says that changed nothing in the order of the sequence (`_tidemark_is_same`) as U or
     D, by itself: it left a row, which has a hash, or none. -#}
-{%- macro effects_of_events_sql(source, in_force, order) -%}
+{%- macro effects_of_events_sql(source, in_force, order, per='_key_hash') -%}
 (
     select
         * except (_operation),
         if(_operation = 'N', if(_row_hash is null, 'D', 'U'), _operation) as _operation,
         _operation = 'N' as _tidemark_is_same
     from (
-        {{ tidemark.events_with_effect_sql(source, in_force, order) | indent(8) }}
+        {{ tidemark.events_with_effect_sql(source, in_force, order, per) | indent(8) }}
     )
 )
 {%- endmacro -%}
 
 {#- The rows of a log that say what became of their key, also those that changed nothing in the order of the sequence (N). Not a
     departure that changed nothing right after an arrival, which is that of the row that was pushed aside: the newcomer stays. -#}
-{%- macro events_with_effect_sql(source, condition, order) -%}
+{%- macro events_with_effect_sql(source, condition, order, per='_key_hash') -%}
 select * except (_tidemark_before_it)
 from (
     select
         *,
-        lag(_source_operation) over (partition by _key_hash order by {{ order | indent(8) }} asc nulls first) as _tidemark_before_it
+        lag(_source_operation) over (partition by {{ per }} order by {{ order | indent(8) }} asc nulls first) as _tidemark_before_it
     from {{ source | string | indent(4) }}
     where {{ condition }} and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null
 )

@@ -1,6 +1,6 @@
-{#- How intervals are shown: the names of their columns, what stands for an open end, and whether the time in which a key was deleted is
-    a row too. -#}
-{%- macro interval_options(deletes=false, open_end=none, columns=none, unit='date') -%}
+{#- How intervals are shown: the names of their columns, what stands for an open end, whether the time in which a key was deleted is
+    a row too, and whether they are of both axes: then what is told of a key (`per`) is told of a key in a span of commits. -#}
+{%- macro interval_options(deletes=false, open_end=none, columns=none, unit='date', axes=['business']) -%}
     {%- set names = {'valid_from': '_valid_from', 'valid_to': '_valid_to', 'is_current': '_is_current', 'is_deleted': '_is_deleted'} -%}
     {%- set given = columns or {} -%}
     {%- set problem = namespace(text=none) -%}
@@ -20,7 +20,9 @@
         {%- endif -%}
     {%- endif -%}
     {%- if problem.text -%}{%- do tidemark.raise_error('usage', 'tidemark.scd2: ' ~ problem.text) -%}{%- endif -%}
-    {{ return({'names': names, 'deletes': deletes, 'open_end': none if open_end is none or not execute else tidemark._open_end_expr(open_end, unit)}) }}
+    {%- set is_bitemporal = axes | length > 1 -%}
+    {{ return({'names': names, 'deletes': deletes, 'is_bitemporal': is_bitemporal, 'per': '_key_hash' ~ (', _tidemark_known_from' if is_bitemporal else ''),
+        'open_end': none if open_end is none or not execute else tidemark._open_end_expr(open_end, unit)}) }}
 {%- endmacro -%}
 
 {#- What stands for an open end: a date, a timestamp, or of a sequence a number or a timestamp. -#}

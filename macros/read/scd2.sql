@@ -8,32 +8,62 @@
     Intervals are half-open. They come from the log's rows in force, or, with `known_at`, from those that were in force
     when that commit was the last. An extract's intervals are of business dates, or begin where its `effective_from`
     says; those of change events are of the `sequence` (default), of the `event_time` or of the `business_date`, as `by`
-    says. With `deletes` the gap is a row too. -#}
-{%- macro scd2(relation, known_at=none, by=none, deletes=false, open_end=none, columns=none) -%}
+    says. With `deletes` the gap is a row too. With both `axes` each interval has another one, of the commits by which it was known. -#}
+{%- macro scd2(relation, known_at=none, by=none, deletes=false, open_end=none, columns=none, axes=none) -%}
 {%- do tidemark._check_entity_relation(relation, 'scd2') -%}
 {%- set flow = tidemark.flow_of(relation) -%}
 {%- do tidemark._check_by(relation, flow, by, 'scd2') -%}
-{%- set options = tidemark.interval_options(deletes, open_end, columns, tidemark._interval_unit(flow, by)) -%}
+{%- set axes = tidemark.axes_of(axes) -%}
+{%- do tidemark._check_axes(axes, known_at) -%}
+{%- set options = tidemark.interval_options(deletes, open_end, columns, tidemark._interval_unit(flow, by), axes) -%}
 {%- set in_force = tidemark.in_force_expr(tidemark._known_at(relation, known_at, 'scd2')) -%}
+{%- set intervals = tidemark._intervals_sql(relation, flow, by, in_force, options) -%}
+{{ tidemark.known_intervals_sql(intervals, options) if options['is_bitemporal'] else intervals }}
+{%- endmacro -%}
+
+{#- The intervals of a flow, with both axes those in each span of commits. -#}
+{%- macro _intervals_sql(relation, flow, by, in_force, options) -%}
+{%- set log_relation = tidemark.log(relation) -%}
 {%- if flow['flow'] == 'events' -%}
-{{ tidemark.event_intervals_sql(tidemark.tracked_flow(relation, flow), tidemark.log(relation), in_force, by or 'sequence', options) }}
+{{ tidemark.event_intervals_sql(tidemark.tracked_flow(relation, flow), log_relation, in_force, by or 'sequence', options) }}
 {%- elif flow['effective_from'] and by != 'business_date' -%}
-{{ tidemark.effective_intervals_sql(flow['effective_from'], tidemark.log(relation), in_force, options) }}
+{{ tidemark.effective_intervals_sql(flow['effective_from'], log_relation, in_force, options) }}
 {%- else -%}
+{{ tidemark.date_intervals_sql(log_relation, in_force, options) }}
+{%- endif -%}
+{%- endmacro -%}
+
+{#- The intervals of an extract's business dates. -#}
+{%- macro date_intervals_sql(log_relation, in_force, options) -%}
+{%- set within = '(partition by ' ~ options['per'] ~ ' order by _business_date asc nulls last)' -%}
+{%- set rows -%}
+select
+    *,
+    lead(_business_date) over {{ within }} as _valid_to
+    {%- if options['is_bitemporal'] %},
+    lead(_commit_id) over {{ within }} as _tidemark_closed_by
+from {{ tidemark.known_log_sql(log_relation, tidemark.sensitive_key({}), tidemark.is_no_next_date_expr()) }}
+    {%- else %}
+from {{ log_relation }}
+where {{ in_force }}
+    {%- endif %}
+{%- endset -%}
 select
     * except (_operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _valid_to),
     {{ tidemark.interval_columns_expr(options, '_business_date') }}
 from (
-    select
-        *,
-        lead(_business_date) over (partition by _key_hash order by _business_date asc nulls last) as _valid_to
-    from {{ tidemark.log(relation) }}
-    where {{ in_force }}
+    {{ (tidemark.closed_in_span_sql(rows) if options['is_bitemporal'] else rows) | indent(4) }}
 )
 {%- if not options['deletes'] %}
 where _operation <> 'D'
 {%- endif %}
-{%- endif -%}
+{%- endmacro -%}
+
+{#- With both axes all that ever was known is asked for. -#}
+{%- macro _check_axes(axes, known_at) -%}
+    {%- if axes | length > 1 and known_at is not none -%}
+        {%- do tidemark.raise_error('usage', 'tidemark.scd2: known_at is for one axis: with axes: [business, system] each row says when it was known') -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- What intervals are of: date, timestamp, sequence, or none for a sequence of several columns. -#}

@@ -33,11 +33,12 @@ cross join replaced_logs
 {%- endmacro -%}
 
 {#- How far a log goes, and how many rows it has in force, now and as of `watermark`. The latter never changes while a log is appended
-    to: another number means that rows went away or that it is another log. -#}
-{%- macro scd2_log_sql(log_relation, watermark) -%}
+    to: another number means that rows went away or that it is another log. With both `axes` rows that are superseded count too. -#}
+{%- macro scd2_log_sql(log_relation, watermark, axes=['business']) -%}
+{%- set every = axes | length > 1 -%}
 select
     coalesce(greatest(max(_commit_id), max(_superseded_by)), 0) as last_commit_id,
-    count_if({{ tidemark.in_force_expr() }}) as row_count,
-    count_if({{ tidemark.in_force_expr(watermark) }}) as watermark_count
+    {{ 'count(*)' if every else 'count_if(' ~ tidemark.in_force_expr() ~ ')' }} as row_count,
+    count_if({{ '_commit_id <= ' ~ watermark if every else tidemark.in_force_expr(watermark) }}) as watermark_count
 from {{ log_relation }}
 {%- endmacro -%}

@@ -114,7 +114,10 @@ _TOGETHER: Mapping[str, tuple[dict[str, Any], ...]] = {
     ),
     "atomic": ({"deduplicate": ["synthetic_cross_batch"]}, {"fingerprint_ignore": ["txn_id"], "format": "csv"}),
     "shred": ({"registry": "schemas", "on_reject": "x", "max_reject_fraction": 5},),
-    "scd2": ({"entity": "orders", "valid_from": "since"}, {"valid_from": ""}),
+    "scd2": (
+        {"entity": "orders", "valid_from": "since"}, {"valid_from": ""}, {"axes": "business"}, {"axes": ["business", "system"]},
+        {"axes": ["system"]}, {"axes": ["business", "sytem"]}, {"axes": ["system", "business"]}, {"axes": {"system": True}},
+    ),
     "feed": ({"feed_buckets": 4, "feed_retention": "3 days"},),
 }  # fmt: skip
 

@@ -1,7 +1,8 @@
-{#- Keys with more than one open interval (`_valid_to` NULL, or `open_end`), of a table of scd2 intervals. -#}
-{% test one_open_interval_per_key(model, keys=['_key_hash'], valid_from='_valid_from', valid_to='_valid_to', open_end=none) %}
+{#- Keys with more than one open interval (`_valid_to` NULL, or `open_end`), of a table of scd2 intervals; with both `axes`
+    at any moment. -#}
+{% test one_open_interval_per_key(model, keys=['_key_hash'], valid_from='_valid_from', valid_to='_valid_to', open_end=none, axes=none) %}
 
-{%- set keys = [keys] if keys is string else keys -%}
+{%- set model, keys = tidemark.intervals_at_moments(model, keys, axes) -%}
 select
     {{ tidemark.column_list_expr(keys) }},
     count(*) as open_intervals,

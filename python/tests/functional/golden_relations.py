@@ -12,6 +12,8 @@ from ..render.test_golden import (
     ADOPTED,
     APART,
     ARRIVED,
+    BITEMPORAL,
+    BITEMPORAL_COLUMNS,
     DELTA,
     EVENT_KEYS,
     EVENT_LOAD,
@@ -123,6 +125,7 @@ class EmptyRelations:
             self.table(entity.relations["supplied"], macros["supplied_columns"]())
         self.table(STATES, macros["commit_columns"]())
         self.table(SCD2, INTERVAL_COLUMNS)
+        self.table(BITEMPORAL, BITEMPORAL_COLUMNS)
         feed = macros["feed_columns"]({"buckets": 4}, _listed(_FEED))
         self.table(relation("shop", "customers_feed"), feed)
         self.table(ADOPTED["table"], _listed(_ADOPTED))
@@ -146,6 +149,7 @@ class EmptyRelations:
         self.view("changes", {**business, **CHANGE, "_supersedes": "bigint"})
         self.view("customers__rejects_found", found)
         self.view("intervals", _types(INTERVAL_COLUMNS))
+        self.view("known_intervals", _types(BITEMPORAL_COLUMNS))
         self.derived("labelled", golden_sql("classified_rows_sql.labelled"))
         self.session.sql(golden_sql("history_view_sql.sensitive"))
 

@@ -112,6 +112,8 @@ _GIVEN: dict[str, Sequence[str]] = {
     "_reject_reason": _some(2, *_texts("duplicate_key", "cast_failed: balance", "tie: balance")),
     "_valid_from": _DATES,
     "_valid_to": _some(2, *_DATES),
+    "_known_from": _COMMITS,
+    "_known_to": _some(2, *_COMMITS),
     "_bucket": ["0", "1", "3"],
     "_commit_date": ["date'2026-03-04'"],
     "_file": _texts("file:/lake/a.tsv", "file:/lake/b.tsv"),

@@ -231,6 +231,7 @@ def feed(e: Any, **more: Any) -> dict[str, Any]:
 LOG = relation("shop", "customers__log")
 HISTORY = relation("shop", "customers__history")
 SCD2 = relation("shop", "customers_scd2")
+BOTH_AXES = ["business", "system"]
 INTERVAL_COLUMNS = [
     {"name": "id", "type": "bigint"},
     {"name": "full name", "type": "string"},
@@ -241,6 +242,21 @@ INTERVAL_COLUMNS = [
 ]
 BODY = "select * from intervals"
 INTERVALS = {"log": LOG, "columns": INTERVAL_COLUMNS, "watermark": COMMIT}
+TRACKED = {
+    "sequence_by": [],
+    "hash": "md5",
+    "sensitive": APART.relations["sensitive"],
+    "tracked": [
+        {"name": "full name", "type": "string", "sensitive": False},
+        {"name": "phone", "type": "string", "sensitive": True},
+    ],
+}
+BITEMPORAL = relation("shop", "known_versions")
+BITEMPORAL_COLUMNS = [
+    *INTERVAL_COLUMNS,
+    {"name": "_known_from", "type": "bigint"},
+    {"name": "_known_to", "type": "bigint"},
+]
 
 ERASED = {"hashes": ["'a1'", "'b2'"], "values": {"id": "cast('7' as bigint)"}, "texts": ["'7'"]}
 
@@ -436,6 +452,14 @@ CASES: dict[str, tuple[Any, ...]] = {
         "9999-12-31",
         {"valid_from": "since", "is_deleted": "is gone"},
     ),
+    "scd2.both_axes": ("scd2", CUSTOMERS, None, None, True, None, None, BOTH_AXES),
+    "effective_intervals_sql.both_axes": (
+        "effective_intervals_sql",
+        "loaded_at",
+        LOG,
+        "_superseded_by is null",
+        load_sql_macros()["interval_options"](unit="timestamp", axes=BOTH_AXES),
+    ),
     "effective_intervals_sql.open_end": (
         "effective_intervals_sql",
         "loaded_at",
@@ -444,6 +468,8 @@ CASES: dict[str, tuple[Any, ...]] = {
         {
             "names": {name: f"_{name}" for name in ("valid_from", "valid_to", "is_current")},
             "deletes": False,
+            "is_bitemporal": False,
+            "per": "_key_hash",
             "open_end": "timestamp'9999-12-31'",
         },
     ),
@@ -478,6 +504,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "with_sensitive.log": ("with_sensitive", LOG),
     "scd2_state_sql.any": ("scd2_state_sql", STATES, "shop.customers_scd2", "shop.customers"),
     "scd2_log_sql.any": ("scd2_log_sql", LOG, COMMIT),
+    "scd2_log_sql.both_axes": ("scd2_log_sql", LOG, COMMIT, BOTH_AXES),
     "event_files_sql.known": ("event_files_sql", "/lake/shop", "shop.customers_of_events__landed"),
     "logged_staging_sql.keyed": ("logged_staging_sql", KEYED.cfg, KEYED.plan, KEYED.relations),
     "event_files_sql.undone": (
@@ -593,6 +620,14 @@ CASES: dict[str, tuple[Any, ...]] = {
         "_superseded_by is null and _event_time <= timestamp'2026-03-04'",
         "_business_date, _tidemark_rank",
     ),
+    "event_intervals_sql.both_axes": (
+        "event_intervals_sql",
+        TRACKED,
+        APART.relations["log"],
+        "_superseded_by is null",
+        "business_date",
+        load_sql_macros()["interval_options"](axes=BOTH_AXES),
+    ),
     "event_intervals_sql.event_time": (
         "event_intervals_sql",
         {"sequence_by": [], "tracked": None},
@@ -602,15 +637,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "event_intervals_sql.tracked": (
         "event_intervals_sql",
-        {
-            "sequence_by": [],
-            "hash": "md5",
-            "sensitive": APART.relations["sensitive"],
-            "tracked": [
-                {"name": "full name", "type": "string", "sensitive": False},
-                {"name": "phone", "type": "string", "sensitive": True},
-            ],
-        },
+        TRACKED,
         APART.relations["log"],
         "_superseded_by is null",
         "business_date",
@@ -714,6 +741,13 @@ CASES: dict[str, tuple[Any, ...]] = {
         {**FORWARD, "touched": "customers__slice"},
     ),
     "merge_intervals_sql.map": ("merge_intervals_sql", SCD2, INTERVALS, BODY),
+    "merge_intervals_sql.both_axes": (
+        "merge_intervals_sql",
+        BITEMPORAL,
+        {**INTERVALS, "columns": BITEMPORAL_COLUMNS},
+        "select * from known_intervals",
+        ["_valid_from", "_known_from"],
+    ),
     "feed_floor_sql.any": ("feed_floor_sql", STATES, "shop.customers"),
     "savepoints_sql.any": ("savepoints_sql", STATES, "shop.customers"),
     "listed_savepoints_sql.one": ("listed_savepoints_sql", STATES, "shop.customers"),

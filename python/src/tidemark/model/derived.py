@@ -10,6 +10,9 @@ from tidemark.model.given import Config, Given, is_text
 from tidemark.model.settings import FeedSettings, Scd2Settings
 from tidemark.model.suggestions import did_you_mean
 
+AXES = (["business"], ["business", "system"])
+"""What kept intervals may have bounds of; the macro axes_of() has the same, for SQL."""
+
 
 def scd2_settings(node: Config, lake_format: str, nodes: Mapping[str, Config]) -> dict[str, Any]:
     """Return what kept intervals are configured with; `entity` is the node they are of.
@@ -31,6 +34,7 @@ def scd2_settings(node: Config, lake_format: str, nodes: Mapping[str, Config]) -
         "model": node["alias"],
         **places.table_place(given),
         "valid_from": given.settings.get("valid_from") or "_valid_from",
+        "axes": given.read("axes")["axes"] or ["business"],
         "partition_by": given.names("partition_by"),
         "cluster_by": given.names("liquid_clustered_by"),
         "description": places.kept_description(given),
@@ -45,6 +49,10 @@ def scd2_settings(node: Config, lake_format: str, nodes: Mapping[str, Config]) -
     if "valid_from" in given.settings and not is_text(cfg["valid_from"]):
         must = "valid_from must be the name of the column that intervals begin with"
         given.errors.append(f"{must}, found: {cfg['valid_from']}")
+    given.allow(cfg, "axes")
+    if not given.errors and cfg["axes"] not in AXES:
+        must = " or ".join(f"[{', '.join(axes)}]" for axes in AXES)
+        given.errors.append(f"axes must be {must}, found: [{', '.join(cfg['axes'])}]")
     given.errors += places.cluster_problems(cfg)
     given.errors += places.layout_problems(cfg)
     return given.complete(cfg)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from typing import Any
 
 from tidemark.errors import ConfigError, DataError
@@ -40,7 +41,7 @@ def open_intervals(
         drop_other_format(warehouse, relation, cfg["file_format"])
         sql = macro("build_intervals_sql", relation, _options(warehouse, cfg, run, state), body)
     elif state["step"] == "merge":
-        sql = macro("merge_intervals_sql", relation, state, body, cfg["valid_from"])
+        sql = macro("merge_intervals_sql", relation, state, body, _starts(cfg))
     return {**state, "commits": commits, "sql": sql}
 
 
@@ -54,12 +55,14 @@ def _state(
     entity = f"{source.schema}.{source.identifier}"
     last = _marks(warehouse, commits, cfg["relation"], entity)
     read_to = last["source_commit_id"]
-    log_now = warehouse.rows(macro("scd2_log_sql", log, read_to))[0]
+    log_now = warehouse.rows(macro("scd2_log_sql", log, read_to, cfg["axes"]))[0]
     config = {
         "body": hashlib.md5(body.encode()).hexdigest(),
         "partition_by": cfg["partition_by"],
         "cluster_by": cfg["cluster_by"],
         "log_commit_id": last["log_commit_id"],
+        # what tables of one axis recorded stays as it is
+        **({"axes": cfg["axes"]} if "system" in cfg["axes"] else {}),
     }
     state: IntervalsState = {
         "log": log,
@@ -79,14 +82,7 @@ def _state(
             "config": config,
         },
     }
-    names = names_of(state["columns"])
-    for name in ("_key_hash", cfg["valid_from"]):
-        if name not in names:
-            other = "; where it has another name, meta.tidemark.valid_from says which"
-            raise ConfigError(
-                f"{cfg['model']}: the body must yield `{name}` of tidemark.scd2()"
-                f"{other if name == '_valid_from' else ''}"
-            )
+    _check_body(cfg, names_of(state["columns"]))
     exists, reason = relation_exists(warehouse, relation), None
     if exists:
         reason = _why_rebuild(warehouse, cfg, run, state, relation, last, log_now)
@@ -99,6 +95,28 @@ def _state(
     if log_now["last_commit_id"] > read_to:
         return {**state, "step": "merge"}
     return {**state, "step": "nothing", "message": "nothing new"}
+
+
+def _starts(cfg: Intervals) -> list[str]:
+    """The columns where an interval begins, on each axis."""
+    return [cfg["valid_from"], *(["_known_from"] if "system" in cfg["axes"] else [])]
+
+
+def _check_body(cfg: Intervals, names: Collection[str]) -> None:
+    """Refuse a body without what tells an interval from others, or of other axes."""
+    hints = {
+        "_valid_from": "; where it has another name, meta.tidemark.valid_from says which",
+        "_known_from": "; meta.tidemark.axes is [business, system]: leave `axes` out of the call",
+    }
+    for name in ("_key_hash", *_starts(cfg)):
+        if name not in names:
+            told = f"the body must yield `{name}` of tidemark.scd2()"
+            raise ConfigError(f"{cfg['model']}: {told}{hints.get(name, '')}")
+    if "_known_from" in names and "system" not in cfg["axes"]:
+        raise ConfigError(
+            f"{cfg['model']}: the body yields intervals of both axes:"
+            " say `axes: [business, system]` under meta.tidemark"
+        )
 
 
 def _marks(warehouse: Warehouse, commits: Commits, relation: str, entity: str) -> Values:
@@ -137,6 +155,8 @@ def _why_rebuild(
     if not built_by or built_by > last["commit_id"]:
         return "no completed run of it is known"
     recorded = json.loads(last["config"])
+    if recorded.get("axes", ["business"]) != cfg["axes"]:
+        return "its axes changed"
     is_same_log = log_now["watermark_count"] == last["rows_read"]
     if not is_same_log or recorded.get("log_commit_id") != last["log_commit_id"]:
         return f"the log of {cfg['entity'].identifier} is not the one that it was made from"

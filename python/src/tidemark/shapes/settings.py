@@ -154,6 +154,7 @@ class Intervals(Kept):
 
     entity: ReadOnly[Any]  # the relation of whose intervals they are
     valid_from: ReadOnly[str]  # the column that they begin with
+    axes: ReadOnly[list[str]]  # what they have bounds of: business, and also system
     partition_by: ReadOnly[list[str]]
     cluster_by: ReadOnly[list[str]]
 

@@ -11,13 +11,13 @@ using (
         from (
             select * from intervals
         ) as intervals
-        left semi join touched_keys on intervals._key_hash <=> touched_keys._key_hash
+        where intervals._key_hash in (select _key_hash from touched_keys)
     ),
 
     existing_rows as (
         select intervals.*
         from shop.customers_scd2 as intervals
-        left semi join touched_keys on intervals._key_hash <=> touched_keys._key_hash
+        where intervals._key_hash in (select _key_hash from touched_keys)
     )
 
     select

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from tidemark.model.settings.rules import Name, Retention
@@ -22,6 +24,16 @@ class Scd2Settings(BaseModel):
     valid_from: Name | None = Field(
         default=None,
         description="What the body calls the column where an interval begins: _valid_from.",
+    )
+    axes: list[Literal["business", "system"]] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=2,
+        description=(
+            "What a row has bounds of: `[business]` (default), when it holds, or "
+            "`[business, system]`, also which commits knew it: `_known_from` and `_known_to`. "
+            "tidemark.scd2() in the body follows this setting."
+        ),
     )
 
 
