@@ -108,6 +108,16 @@ def test_clone__goes_on_by_itself(project: Any) -> None:
     clone(entity, replace=True)
     assert told(entity, dev) == told(entity, own)
     clone(entity, remove=True)
+    # what a killed call has left goes, files of somebody else's stay
+    left = project.folder_of("orders").parent.parent / f"{dev}.db" / "orders__rejects"
+    left.mkdir(parents=True)
+    (left / "part.parquet").touch()
+    assert "has files, and no table of the catalog" in clone(entity, expect_pass=False).output
+    assert (left / "part.parquet").exists()
+    (left / "_tidemark_clone").touch()
+    clone(entity)
+    assert told(entity, dev) == told(entity, own)
+    clone(entity, remove=True)
     assert not project.session.catalog.tableExists(f"{dev}.{entity.name}__log")
 
 

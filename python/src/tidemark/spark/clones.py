@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from tidemark.errors import UsageError
+from tidemark.errors import DataError, UsageError
 from tidemark.spark.delta.log import log_of, newest
 from tidemark.spark.files import hadoop_path, java_class, table_identifier
 from tidemark.spark.iceberg import is_iceberg
@@ -29,6 +29,8 @@ TableName = tuple[str, str]
 
 _DESCRIBING = ("_delta_log", "metadata")
 _CHECKSUMS = ".*.crc"
+_BEGUN = "_tidemark_clone"
+"""A file in the folder of a clone that is not whole: one that was killed has left it."""
 
 
 def clone_table(session: SparkSession, source: TableName, target: TableName) -> int:
@@ -44,6 +46,7 @@ def clone_table(session: SparkSession, source: TableName, target: TableName) -> 
 
     Raises:
         UsageError: The tables do not lie on a disk of this machine.
+        DataError: Where the new one would lie there are files.
     """
     here, there = _folder(session, source), _folder(session, target)
     if here is None or there is None:
@@ -51,13 +54,14 @@ def clone_table(session: SparkSession, source: TableName, target: TableName) -> 
             f"{'.'.join(source)} does not lie on a disk of this machine, where its files could be "
             "linked: a table of an object store or of HDFS is not cloned"
         )
-    shutil.rmtree(there, ignore_errors=True)
+    _begin(there)
     # what describes the table first: the files that it names are there then
     for name in _DESCRIBING:
         if (here / name).is_dir():
             ignored = shutil.ignore_patterns(_CHECKSUMS)
             shutil.copytree(here / name, there / name, ignore=ignored)
     copied = _link(here, there)
+    (there / _BEGUN).unlink()
     if is_iceberg(session):
         register_iceberg(session, *target, there)
     else:
@@ -65,6 +69,22 @@ def clone_table(session: SparkSession, source: TableName, target: TableName) -> 
         _become_another(session, target)
     _tell_name(session, target)
     return copied
+
+
+def _begin(folder: Path) -> None:
+    """Make the folder of a clone; what a killed one left there goes, and nothing else.
+
+    Raises:
+        DataError: It has files of a table that the catalog does not know.
+    """
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / _BEGUN).exists():
+        raise DataError(
+            f"{folder} has files, and no table of the catalog lies there: move them away, or "
+            "register the table"
+        )
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / _BEGUN).touch()
 
 
 def _folder(session: SparkSession, table: TableName) -> Path | None:
