@@ -15,7 +15,8 @@ from tidemark import cli
 from tidemark.replay.model import Replay
 
 from .entities import Entity
-from .test_clones import commits, schema_of_clones, told
+from .event_entities import EventEntity
+from .test_clones import told
 
 pytestmark = [pytest.mark.iceberg, pytest.mark.turn(2)]
 COLUMNS = {"id": "int", "name": "string", "note": "string", "size": "string"}
@@ -97,7 +98,7 @@ def test_replay__from_the_beginning(project: Any, replay: Any) -> None:
     # nothing has changed
     found = replay(code=0)
     assert found["equal"] and found["from_beginning"] and found["dates"] == [D1, D2, D3]
-    assert (found["versions"]["rows_in_a"], found["rows"]["rows_in_b"]) == (7, 2)
+    assert (found["versions"]["rows_in_a"], found["rows"]["rows_in_b"]) == (9, 2)
     assert "was loaded since it was cloned" in replay(code=1)
 
     # a column is compared no more, another one is a number: what drift refuses on live tables
@@ -108,9 +109,56 @@ def test_replay__from_the_beginning(project: Any, replay: Any) -> None:
     assert "`note` was compared and is now ignored" in said and "leave out --from" in said
     found = replay("--replace", "--samples", "9", code=2)
     load(alone, D1, D2, D3)
-    with schema_of_clones(project):
-        assert rows_of(entity, dev) == rows_of(alone, project.schema)
-    assert by_date(found["versions"]) == [(D1, 1, 0, 0), (D2, 1, 1, 0), (D3, 1, 0, 0)]
-    assert found["versions"]["columns"] == []
-    kinds = [(one["kind"], one["key"]["id"]) for one in found["versions"]["samples"]]
-    assert kinds == [("only_in_a", 1), ("only_in_a", 2), ("only_in_a", 3), ("only_in_b", 3)]
+    assert rows_of(entity, dev) == rows_of(alone, project.schema)
+    assert by_date(found["versions"]) == [(D1, 1, 0, 1), (D2, 1, 0, 1), (D3, 1, 0, 0)]
+    cells = {one["column"]: one["cells"] for one in found["versions"]["columns"]}
+    assert cells == {"_operation": 1, "size": 1}
+    kinds = [(one["kind"], *one["key"].values()) for one in found["versions"]["samples"]]
+    assert kinds == [
+        ("different", 1, D1),
+        ("different", 3, D2),
+        ("only_in_a", 1, D2),
+        ("only_in_a", 2, D3),
+        ("only_in_a", 3, D1),
+    ]
+    assert (found["rows"]["different"], found["rows"]["same"]) == (1, 1)
+
+
+def test_replay__from_a_date(project: Any, replay: Any) -> None:
+    entity, alone = orders(project), orders(project, "alone")
+    load(entity, D1, D3, D2)
+    load(alone, D1)
+    EventEntity(project, "events", {"id": "int"})
+    dev = f"{project.schema}_dev"
+    for one in (entity, alone):
+        one.body = KEPT_ROWS
+        one.write()
+    load(alone, D2, D3)
+
+    # what cannot be is said before anything is done
+    (entity.folder / f"{D2}.csv").rename(entity.folder / "away")
+    said = replay("--from", D1, code=1)
+    assert f"the extracts of {D2} are gone" in said and "The log cannot stand in" in said
+    assert "takes change events" in replay(code=1, select="events")
+    assert f"there are {D1}..{D3}" in replay("--from", "2026-04-01", code=1)
+    assert not project.session.catalog.tableExists(f"{dev}.orders__log")
+    (entity.folder / "away").rename(entity.folder / f"{D2}.csv")
+
+    # bob, who became bea on the second day, is gone by the filter
+    found = replay("--from", D2, "--samples", "1", code=2)
+    assert found["dates"] == [D2, D3] and not found["from_beginning"]
+    assert by_date(found["versions"]) == [(D2, 0, 0, 1), (D3, 1, 0, 0)]
+    (sample,) = found["versions"]["samples"]
+    changed = {one["column"]: (one["a"], one["b"]) for one in sample["cells"]}
+    assert changed["_operation"] == ("U", "D") and changed["name"] == ("bea", "bob")
+    assert (found["rows"]["only_in_a"], found["rows"]["same"]) == (1, 1)
+    assert rows_of(entity, dev) == rows_of(alone, project.schema)
+
+    # dates after the last one stay in the clone, and are not compared
+    found = replay("--from", D2, "--to", D2, "--replace", code=2)
+    assert by_date(found["versions"]) == [(D2, 0, 0, 1)]
+    load(entity, D3)
+    assert "was loaded since it was cloned" in replay("--from", D2, code=1)
+    entity.operate("clone", to=dev, replace=True)
+    entity.load("2026-03-04", DAYS[D3])
+    assert "it has moved since" in replay("--from", D2, code=1)

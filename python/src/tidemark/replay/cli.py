@@ -88,9 +88,7 @@ def _print_schema(ctx: click.Context, _: click.Parameter, is_asked: bool) -> Non
 )
 @reading
 @verbose_option
-@click.pass_context
 def replay(
-    ctx: click.Context,
     select: Sequence[str],
     exclude: Sequence[str],
     since: str | None,
@@ -129,7 +127,7 @@ def replay(
         from tidemark.replay.show import show_replay
 
         show_replay(found, stdout_console())
-    ctx.exit(0 if found.equal else EXIT_DIFFERENT)
+    click.get_current_context().exit(0 if found.equal else EXIT_DIFFERENT)
 
 
 def replayed(

@@ -36,23 +36,19 @@ def _compared(
     here: Tables, there: Tables, one: Replayed, asked: Asked, samples: int
 ) -> EntityReplay:
     first, last = asked.first or one.dates[0], one.dates[-1]
-    sides = ((here, one.entity), (there, one.clone))
-    versions = compare_rows(
-        *(
-            versions_between(
-                tables, entity, f"{entity.relation}, versions of {first}..{last}", first, last
-            )
-            for tables, entity in sides
-        ),
-        AskedOfDiff(samples=samples, also=("_operation",)),
+    sides = [(here, one.entity), (there, one.clone)]
+    a, b = (
+        versions_between(
+            tables, entity, f"{entity.relation}, versions of {first}..{last}", first, last
+        )
+        for tables, entity in sides
     )
-    rows = compare_rows(
-        *(
-            at_moment(tables, entity, f"{entity.relation} at the end of {last}", last)
-            for tables, entity in sides
-        ),
-        AskedOfDiff(samples=samples),
+    versions = compare_rows(a, b, AskedOfDiff(samples=samples, also=("_operation",)))
+    a, b = (
+        at_moment(tables, entity, f"{entity.relation} at the end of {last}", last)
+        for tables, entity in sides
     )
+    rows = compare_rows(a, b, AskedOfDiff(samples=samples))
     return EntityReplay(
         entity=one.entity.name,
         original=one.entity.relation,

@@ -132,11 +132,11 @@ def manifest_of_clones(manifest: Any, models: Sequence[Replayed]) -> Any:
 
 
 def _without_folder(meta: Any) -> dict[str, Any]:
-    meta = dict(meta or {})
-    settings = meta.get("tidemark")
+    kept = dict(meta or {})
+    settings = kept.get("tidemark")
     if isinstance(settings, dict):
-        meta["tidemark"] = {key: one for key, one in settings.items() if key != "location_root"}
-    return meta
+        kept["tidemark"] = {key: one for key, one in settings.items() if key != "location_root"}
+    return kept
 
 
 def check_tables(invoker: Invoker) -> None:
