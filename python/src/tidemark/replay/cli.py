@@ -113,10 +113,7 @@ def replay(
     if first and last and last < first:
         raise ConfigError(f"--to {last} is before --from {first}")
     prepare_environment(options.project_dir)
-    from tidemark.replay.loads import nobody_told
-
-    with nobody_told():
-        found = replayed(options, (clones.strip(), first, last, replaces), samples)
+    found = replayed(options, (clones.strip(), first, last, replaces), samples)
     if as_json:
         click.echo(found.model_dump_json(indent=2))
     elif markdown:
@@ -147,7 +144,7 @@ def replayed(
         DataError: A load stopped.
     """
     from tidemark.replay.compare import compared
-    from tidemark.replay.loads import check_tables, clone_models, load_dates
+    from tidemark.replay.loads import check_tables, clone_models, load_dates, nobody_told
     from tidemark.run.files import fingerprint
     from tidemark.run.invoke import Invoker
     from tidemark.state.project import remember_project
@@ -172,7 +169,8 @@ def replayed(
         def tell(said: str) -> None:
             status.update(f"{said} …")
 
-        load_dates(invoker, clones_project(project, asked), models, asked, tell)
+        with nobody_told():
+            load_dates(invoker, clones_project(project, asked), models, asked, tell)
         tell("comparing")
         return compared(project, models, asked, samples)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidemark.diff.columns import OWN
 from tidemark.diff.columns import Asked as AskedOfDiff
+from tidemark.diff.model import TableDifference
 from tidemark.diff.rows import compare_rows
 from tidemark.diff.sides import at_moment, versions_between
 from tidemark.replay.chosen import Asked, Replayed, clones_project
@@ -56,6 +58,12 @@ def _compared(
         from_beginning=asked.is_from_beginning,
         dates=list(one.dates),
         equal=versions.equal and rows.equal,
-        versions=versions,
-        rows=rows,
+        versions=_without_own(versions),
+        rows=_without_own(rows),
     )
+
+
+def _without_own(found: TableDifference) -> TableDifference:
+    """Return a comparison that does not name the columns of Tidemark: nothing is said by them."""
+    named = {name: why for name, why in found.not_compared.items() if why != OWN}
+    return found.model_copy(update={"not_compared": named})
