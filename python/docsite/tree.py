@@ -18,9 +18,9 @@ ORDER = {
     "start": ["install", "five-minutes", "own-project"],
     "how-to": [
         "extracts", "change-events", "enriched-events", "read", "change-feed", "timeline", "rules",
-        "unit-tests", "plan-and-apply", "operations", "house-keeping", "console", "diff", "replay", "serve", "alarms",
-        "lineage", "shell", "mirror-a-database", "set-up-databases", "reconcile", "formats",
-        "engine", "python-models", "thrift", "cluster", "object-stores", "upgrade",
+        "unit-tests", "plan-and-apply", "operations", "house-keeping", "console", "diff",
+        "replay", "serve", "alarms", "lineage", "shell", "mirror-a-database",
+        "set-up-databases", "reconcile", "formats", "engine", "python-models", "thrift", "cluster", "object-stores", "upgrade",
     ],
     "reference": [
         "settings", "variables", "commands", "macros", "tables", "columns", "tests", "messages",

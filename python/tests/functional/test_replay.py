@@ -18,13 +18,14 @@ from .entities import Entity
 from .event_entities import EventEntity
 from .test_clones import told
 
-pytestmark = [pytest.mark.iceberg, pytest.mark.turn(2)]
+pytestmark = [pytest.mark.iceberg, pytest.mark.one_way, pytest.mark.turn(2)]
 COLUMNS = {"id": "int", "name": "string", "note": "string", "size": "string"}
 D1, D2, D3 = "2026-03-01", "2026-03-02", "2026-03-03"
 DAYS = {
     D1: "id,name,note,size\n1,ann,a,01\n2,bob,b,2\n3,cy,c,x\n",
     D2: "id,name,note,size\n1,ann,aa,1\n2,bea,b,2\n3,cy,c,3\n",
     D3: "id,name,note,size\n1,anna,aa,1\n2,bea,bb,2\n",
+    "2026-03-04": "id,name,note,size\n1,anna,aa,7\n2,bea,b,x\n",
 }
 KEPT_ROWS = "select * from ({{ tidemark.extract() }}) where name <> 'bea'"
 
@@ -122,6 +123,11 @@ def test_replay__from_the_beginning(project: Any, replay: Any) -> None:
         ("only_in_a", 3, D1),
     ]
     assert (found["rows"]["different"], found["rows"]["same"]) == (1, 1)
+
+    entity.operate("promote", schema=dev)
+    load(entity, "2026-03-04")
+    load(alone, "2026-03-04")
+    assert told(entity, project.schema) == told(alone, project.schema)
 
 
 def test_replay__from_a_date(project: Any, replay: Any) -> None:

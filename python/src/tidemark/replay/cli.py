@@ -177,7 +177,8 @@ def replayed(
 
 def _say_reads(models: Sequence[Replayed], talk: Console) -> None:
     for one in models:
-        others = sorted(name.rpartition(".")[2] for name in one.node.depends_on.nodes)
+        read = {*one.node.depends_on.nodes} - {other.node.unique_id for other in models}
+        others = sorted(name.rpartition(".")[2] for name in read)
         if others:
             said = f"{one.entity.name} reads {', '.join(others)} as it is now, for every date"
             talk.print(said, highlight=False, markup=False, soft_wrap=True)

@@ -66,7 +66,7 @@ def load_dates(
     )
     for date in sorted({date for one in models for date in one.dates}):
         of_date = [one for one in models if date in one.dates]
-        base = _project_on(invoker, date)
+        moved = manifest_of_clones(_project_on(invoker, date), models)
         # each begins its log with its own first date
         fresh = [one for one in of_date if asked.is_from_beginning and date == one.dates[0]]
         later = [one for one in of_date if one not in fresh]
@@ -75,7 +75,7 @@ def load_dates(
                 continue
             tell(f"{date}: {', '.join(one.entity.name for one in group)}")
             select = [".".join(one.node.fqn) for one in group]
-            over = invoker.over(manifest_of_clones(base, group), replace(options, select=select))
+            over = invoker.over(moved, replace(options, select=select))
             outcome = over.run_date(date, full_refresh=is_first, progress=lambda name: None)
             if outcome.interrupted:
                 raise KeyboardInterrupt
