@@ -20,7 +20,8 @@ ORDER = {
         "extracts", "change-events", "enriched-events", "read", "change-feed", "timeline", "rules",
         "unit-tests", "plan-and-apply", "operations", "house-keeping", "console", "diff",
         "replay", "serve", "alarms", "lineage", "shell", "mirror-a-database",
-        "set-up-databases", "reconcile", "formats", "engine", "python-models", "thrift", "cluster", "object-stores", "upgrade",
+        "set-up-databases", "reconcile", "formats", "engine", "python-models",
+        "thrift", "cluster", "object-stores", "upgrade",
     ],
     "reference": [
         "settings", "variables", "commands", "macros", "tables", "columns", "tests", "messages",
