@@ -27,7 +27,9 @@ DAYS = {
     D3: "id,name,note,size\n1,anna,aa,1\n2,bea,bb,2\n",
     "2026-03-04": "id,name,note,size\n1,anna,aa,7\n2,bea,b,x\n",
 }
-KEPT_ROWS = "select * from ({{ tidemark.extract() }}) where name <> 'bea'"
+# a project that each date parses anew
+KEPT_ROWS = """{{ config(tags=[var('business_date', 'none')]) }}
+select * from ({{ tidemark.extract() }}) where name <> 'bea'"""
 
 
 def orders(project: Any, name: str = "orders") -> Entity:
