@@ -18,8 +18,8 @@ ORDER = {
     "start": ["install", "five-minutes", "own-project"],
     "how-to": [
         "extracts", "change-events", "enriched-events", "read", "change-feed", "timeline", "rules",
-        "unit-tests", "plan-and-apply", "clones", "diff", "operations", "house-keeping", "console",
-        "serve", "alarms", "lineage", "shell", "mirror-a-database", "set-up-databases",
+        "unit-tests", "plan-and-apply", "clones", "replay", "diff", "operations", "house-keeping",
+        "console", "serve", "alarms", "lineage", "shell", "mirror-a-database", "set-up-databases",
         "reconcile", "formats", "engine", "python-models", "thrift", "cluster", "object-stores",
         "upgrade",
     ],

@@ -35,6 +35,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "apply": ("tidemark.plan.cli", "apply"),
         "clone": ("tidemark.operate.clones_cli", "clone"),
         "promote": ("tidemark.operate.clones_cli", "promote"),
+        "replay": ("tidemark.replay.cli", "replay"),
         "shell": ("tidemark.shell.cli", "shell"),
     },
     "Look": {

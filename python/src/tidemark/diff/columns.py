@@ -81,12 +81,14 @@ class Asked:
         ignore: Columns that are not compared.
         all_columns: Whether those are compared that Tidemark adds.
         samples: Of how many keys values are told.
+        also: Of the columns that Tidemark adds those that are compared all the same.
     """
 
     key: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     all_columns: bool = False
     samples: int = 3
+    also: tuple[str, ...] = ()
 
 
 def paired(
@@ -117,7 +119,7 @@ def paired(
             continue
         if name in ignored:
             left_out[spelt] = IGNORED
-        elif not asked.all_columns and name in TECHNICAL:
+        elif not asked.all_columns and name in TECHNICAL and name not in asked.also:
             left_out[spelt] = OWN
         elif one is None or other is None:
             left_out[spelt] = IN_B if one is None else IN_A

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tidemark.diff.columns import OWN
 from tidemark.diff.model import Differences, TableDifference
-from tidemark.diff.show import SAMPLE, SUMMARY, asides, notes, sample_rows, summary_row
+from tidemark.diff.show import (
+    DATES,
+    SAMPLE,
+    SUMMARY,
+    asides,
+    date_rows,
+    notes,
+    sample_rows,
+    summary_row,
+)
 
 # marks, what mentions, and what begins a link; other punctuation reads better as it is
 _MARKS = re.compile(r"[!-'*+;<>?@\[-`{-~]|//|(?i:www[.])|(?i:mailto:)|(?i:xmpp:)")
@@ -47,6 +56,8 @@ def _details(one: TableDifference) -> Iterator[str]:
         return
     yield f"<details><summary>{plain(one.a)}: rows and columns</summary>"
     yield ""
+    if one.by_date:
+        yield from _table(DATES, date_rows(one))
     if rows:
         yield from _table(SAMPLE, rows)
     yield from about

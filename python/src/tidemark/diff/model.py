@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -39,6 +40,15 @@ class ColumnDifference(_Model):
     cells: int = Field(description="In how many rows that both sides have it differs")
 
 
+class DateDifference(_Model):
+    """A business date of which rows differ."""
+
+    business_date: dt.date
+    only_in_a: int
+    only_in_b: int
+    different: int
+
+
 class OtherTypes(_Model):
     """A column whose type is not the same in both: its values are compared as canonical texts."""
 
@@ -61,6 +71,9 @@ class TableDifference(_Model):
     different: int = Field(description="Rows of both sides with another value in some column")
     same: int = Field(description="Rows of both sides in which all compared columns are equal")
     columns: list[ColumnDifference] = Field(description="The columns that differ, most first")
+    by_date: list[DateDifference] = Field(
+        default=[], description="Where _business_date is of the key: the dates that differ"
+    )
     other_types: list[OtherTypes] = Field(description="Columns that are compared as texts")
     not_compared: dict[str, str] = Field(description="Why a column is not compared, by its name")
     samples: list[Sample]

@@ -20,7 +20,15 @@ from uuid import uuid4
 
 from tidemark.console import counted
 from tidemark.diff.columns import APART, Asked, Column, Field, Pairing, key_of, paired
-from tidemark.diff.model import Cell, ColumnDifference, Kind, OtherTypes, Sample, TableDifference
+from tidemark.diff.model import (
+    Cell,
+    ColumnDifference,
+    DateDifference,
+    Kind,
+    OtherTypes,
+    Sample,
+    TableDifference,
+)
 from tidemark.diff.sides import Stored
 from tidemark.engine.quoted import literal
 from tidemark.engine.room import Room, connection
@@ -116,6 +124,7 @@ class _Comparison:
             **numbers,
             same=rows["a"] - numbers["only_in_a"] - numbers["different"],
             columns=cells,
+            by_date=self._by_date(),
             other_types=[_types(one) for one in self._columns if not one.has_one_type],
             not_compared=dict(self._pairing.left_out),
             samples=samples,
@@ -194,6 +203,21 @@ class _Comparison:
         )
         counts = self._db.execute("select kind, count(*) from differing group by kind").fetchall()
         return {**dict.fromkeys(_KINDS, 0), **dict(counts)}
+
+    def _by_date(self) -> list[DateDifference]:
+        """Count what differs of each business date, where that is of the key."""
+        places = [n for n, name in enumerate(self._key_names()) if name == "_business_date"]
+        if not places:
+            return []
+        counts = ", ".join(f"count(*) filter (where kind = '{kind}') as {kind}" for kind in _KINDS)
+        found = self._db.execute(
+            f"select k{places[0]} as business_date, {counts} from differing group by 1 order by 1"
+        )
+        names = [one[0] for one in found.description]
+        return [
+            DateDifference.model_validate(dict(zip(names, row, strict=True)))
+            for row in found.fetchall()
+        ]
 
     def _fetch(self) -> None:
         """Keep the values of the rows that differ, and of the samples."""

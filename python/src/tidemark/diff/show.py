@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from tidemark.console import counted
@@ -18,6 +19,7 @@ _STYLES = {"different": "yellow", "only_in_a": "red", "only_in_b": "green"}
 _MOST_COLUMNS = 8
 
 SUMMARY = ("table", "only in A", "only in B", "different", "same", "cells differ in")
+DATES = ("business date", "only in A", "only in B", "different")
 SAMPLE = ("key", "row", "column", "A", "B")
 
 
@@ -25,7 +27,7 @@ def show_differences(found: Differences, out: Console) -> None:
     """Print what differs: counts, columns, samples; of schemas a line of each entity."""
     is_of_schemas = len(found.tables) != 1 or found.tables[0].a != found.a
     if not is_of_schemas:
-        _show_table(found.tables[0], out)
+        show_table(found.tables[0], out)
         return
     out.print(Text(f"A: {found.a}, B: {found.b}", style="bold"), soft_wrap=True)
     if found.tables:
@@ -72,6 +74,19 @@ def summary_row(one: TableDifference) -> list[str]:
     return [name, *(f"{number:,}" for number in numbers), said]
 
 
+def date_rows(one: TableDifference) -> list[list[str]]:
+    """Return the texts of each business date that differs, below DATES."""
+    return [
+        [
+            str(date.business_date),
+            f"{date.only_in_a:,}",
+            f"{date.only_in_b:,}",
+            f"{date.different:,}",
+        ]
+        for date in one.by_date
+    ]
+
+
 def sample_rows(one: TableDifference) -> list[list[str]]:
     """Return the texts of each cell of the samples, below SAMPLE."""
     rows = []
@@ -96,9 +111,7 @@ def cell_texts(sample: Sample, cell: Cell) -> tuple[str, str]:
 
 
 def _show_tables(found: Differences, out: Console) -> None:
-    table = simple_table(*SUMMARY)
-    for column in table.columns[1:5]:
-        column.justify = "right"
+    table = _counts_table(SUMMARY)
     for one in found.tables:
         # of two schemas the tables have one name
         _, *rest, said = summary_row(one)
@@ -107,7 +120,16 @@ def _show_tables(found: Differences, out: Console) -> None:
     out.print(table)
 
 
-def _show_table(one: TableDifference, out: Console) -> None:
+def _counts_table(heads: Sequence[str]) -> Table:
+    table = simple_table(*heads)
+    for head, column in zip(heads, table.columns, strict=True):
+        if head in ("only in A", "only in B", "different", "same"):
+            column.justify = "right"
+    return table
+
+
+def show_table(one: TableDifference, out: Console) -> None:
+    """Print how two tables compare."""
     out.print(Text(f"A: {one.a}, {counted(one.rows_in_a, 'row')}", style="bold"), soft_wrap=True)
     out.print(Text(f"B: {one.b}, {counted(one.rows_in_b, 'row')}", style="bold"), soft_wrap=True)
     if one.equal:
@@ -118,6 +140,11 @@ def _show_table(one: TableDifference, out: Console) -> None:
             f"different {one.different:,}, same {one.same:,}"
         )
         out.print(Text(counts), soft_wrap=True)
+    if one.by_date:
+        dates = _counts_table(DATES)
+        for row in date_rows(one):
+            dates.add_row(*row)
+        out.print(dates)
     if one.columns:
         out.print(Text(f"  cells that differ: {most_changed(one)}"), soft_wrap=True)
     for sample in one.samples:

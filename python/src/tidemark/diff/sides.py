@@ -15,14 +15,14 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tidemark.console import nearest
 from tidemark.errors import ConfigError
 from tidemark.lineage.datasets import schema_folder
-from tidemark.state.log import key_columns
+from tidemark.state.log import IN_FORCE, key_columns, log_of
 from tidemark.state.past import state_at
 from tidemark.state.project import Entity, KnownProject
 from tidemark.state.tables import Opened, TableNotReadable, Tables, first_line, is_local, quoted
@@ -140,9 +140,47 @@ def _at_moment(
     if entity is None:
         hint = nearest(name, project.entities)
         raise ConfigError(f"{text}: there is no entity named {name!r}.{hint}")
+    return at_moment(tables, entity, text, moment)
+
+
+def at_moment(tables: Tables, entity: Entity, name: str, moment: dt.date | int) -> Stored:
+    """Return the rows of an entity as they stood at the end of a business date, or at a commit.
+
+    Args:
+        tables: Where they are read.
+        entity: Its model.
+        name: What the side is called.
+        moment: The date or the commit.
+    """
     log, found, stood = state_at(tables, entity, moment)
-    names, rows = tuple(found), f"({stood})"
-    return Stored(text, tables.open(log), names, rows, _key(entity, names), _sensitive(entity))
+    return _of_log(tables, entity, name, log, found, f"({stood})")
+
+
+def versions_between(
+    tables: Tables, entity: Entity, name: str, first: dt.date, last: dt.date
+) -> Stored:
+    """Return the versions that business dates of an entity's extracts have, one of a key and date.
+
+    Args:
+        tables: Where they are read.
+        entity: Its model.
+        name: What the side is called.
+        first: The first date.
+        last: The last one.
+    """
+    log, found = log_of(tables, entity)
+    dates = f"_business_date between date '{first.isoformat()}' and date '{last.isoformat()}'"
+    side = _of_log(
+        tables, entity, name, log, found, f"(select * from t where {IN_FORCE} and {dates})"
+    )
+    return replace(side, key=(*side.key, "_business_date"))
+
+
+def _of_log(
+    tables: Tables, entity: Entity, name: str, log: str, found: Sequence[str], rows: str
+) -> Stored:
+    names = tuple(found)
+    return Stored(name, tables.open(log), names, rows, _key(entity, names), _sensitive(entity))
 
 
 def _moment(text: str, moment: str) -> dt.date | int:

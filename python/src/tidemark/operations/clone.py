@@ -15,6 +15,7 @@ from tidemark.pipeline.commits import ensure_commits, entity_state, known_states
 from tidemark.pipeline.promoting import copy_commits
 from tidemark.pipeline.tables import make_history_view, relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.clones import commits_schema_there, schema_there
 from tidemark.rules.commits import CommitState, last_states
 from tidemark.shapes.opened import Commit, Commits, Run
 from tidemark.shapes.settings import Settings
@@ -175,18 +176,9 @@ def entity_there(warehouse: Warehouse, here: Entity, run: Run, schema: Any) -> E
         UsageError: It has no other place.
     """
     was, now = base_schemas(warehouse, run, schema)
-    own = str(here.current.schema)
-    if own.lower() != was.lower() and not own.lower().startswith(f"{was.lower()}_"):
-        raise UsageError(
-            f"{here.name}: its schema {own} does not begin with that of the target, {was}, so a "
-            "clone has no name: leave it out with --exclude"
-        )
-    there = now + own[len(was) :]
-    if there.lower() == own.lower():
-        raise UsageError(f"{here.name}: {there} is its own schema: name another one")
-    is_common = run["commits_schema"].lower() != was.lower()
-    commits_schema = run["commits_schema"] if is_common else now
+    there = schema_there(here.name, str(here.current.schema), was, now)
     current = here.current.incorporate(path={"schema": there})
+    commits_schema = commits_schema_there(run["commits_schema"], was, now)
     other: Run = {**run, "commits_schema": commits_schema}
     return Entity(here.name, current, ensure_commits(warehouse, other))
 

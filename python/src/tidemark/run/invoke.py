@@ -125,6 +125,11 @@ class Invoker:
         return self._manifest
 
     @property
+    def reusable(self) -> bool:
+        """Whether the parsed project is the same for every business date."""
+        return self._reusable
+
+    @property
     def config(self) -> Any:
         """dbt's configuration of the parsed project: vars, and the credentials of its target."""
         return self._config
@@ -266,8 +271,6 @@ class Invoker:
         self, dates: Iterable[dt.date]
     ) -> tuple[list[dt.date | None], list[dt.date]]:
         """Return the dates for which a selected model has a file, and the others."""
-        from tidemark.spark.files import list_files
-
         self._dated = [
             (node, location)
             for node in self.selected()
@@ -279,16 +282,21 @@ class Invoker:
                 "--available: no selected model has a location with {business_date} in it, "
                 "so there is no file to look for"
             )
-        session = self.session()
         found: list[dt.date | None] = []
         missing: list[dt.date] = []
         for date in dates:
-            paths = [self._absolute(extract_path(location, date)) for location in locations]
-            if any(list_files(session, path) for path in paths):
+            if any(self.has_extract(location, date) for location in locations):
                 found.append(date)
             else:
                 missing.append(date)
         return found, missing
+
+    def has_extract(self, location: str, date: dt.date) -> bool:
+        """Say whether files of a date are at a location, which has a business date in it."""
+        from tidemark.spark.files import list_files
+
+        path = self._absolute(extract_path(location, date))
+        return bool(list_files(self.session(), path))
 
     def near_misses(self, dates: Collection[dt.date]) -> list[str]:
         """Return what lies there of dates that split_available() found no file of."""

@@ -128,7 +128,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class _Loaded:
+class Loaded:
     """The commits of an entity that count."""
 
     completed: list[Commit] = field(default_factory=list)
@@ -145,7 +145,7 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen, now: dt.dat
         now: When.
     """
     own = [commit for commit in commits if commit.relation == entity.relation]
-    loaded = _loaded(own)
+    loaded = loaded_of(own)
     in_flight = tuple(commit.commit_id for commit in own if commit.state == "inflight")
     bringing = next((c for c in loaded.completed if c.kind in (*LOADS, entity.kind)), None)
     last_date = max(loaded.dates, default=None)
@@ -238,7 +238,7 @@ def _date(parts: Mapping[str, str | None]) -> dt.date | None:
         return None
 
 
-def _loaded(own: Sequence[Commit]) -> _Loaded:
+def loaded_of(own: Sequence[Commit]) -> Loaded:
     """Return what was completed, the newest first, and the dates since the log began anew."""
     completed = [commit for commit in own if commit.state == "completed"]
     begun = max((c.commit_id for c in completed if c.kind == "full_refresh"), default=0)
@@ -247,7 +247,7 @@ def _loaded(own: Sequence[Commit]) -> _Loaded:
         for commit in completed
         if commit.kind in LOADS and commit.business_date is not None and commit.commit_id >= begun
     }
-    return _Loaded(completed, dates)
+    return Loaded(completed, dates)
 
 
 def _is_behind(own: Sequence[Commit], commits: Sequence[Commit]) -> bool:

@@ -1,0 +1,1 @@
+"""Business dates loaded again through today's models, in clones, beside what was loaded then."""

@@ -1,0 +1,202 @@
+"""What is replayed: models, dates and clones, and why something cannot be."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tidemark.errors import ConfigError
+from tidemark.rules.clones import commits_schema_there, schema_there
+from tidemark.run.dates import date_ranges, extract_path
+from tidemark.run.nodes import dated_location
+from tidemark.state.commits import Commit, read_commits
+from tidemark.state.project import Entity, KnownProject
+from tidemark.state.status import loaded_of
+from tidemark.state.tables import Tables
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a replay.
+
+    Attributes:
+        clones: The schema of the clones.
+        target: The schema of the target, in whose place they have that.
+        first: The first business date; None: all, into a new log.
+        last: The last one; None: the last that was loaded.
+        replaces: Whether clones that are there are made anew.
+    """
+
+    clones: str
+    target: str
+    first: dt.date | None = None
+    last: dt.date | None = None
+    replaces: bool = False
+
+    @property
+    def is_from_beginning(self) -> bool:
+        """Whether clones have a new log."""
+        return self.first is None
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A model that is replayed.
+
+    Attributes:
+        node: dbt's.
+        entity: Its tables.
+        clone: Those of its clone.
+        dates: What is loaded again, in order.
+        location: Where its extracts land.
+        is_cloned: Whether its clone is there, as the original stands now.
+    """
+
+    node: Any
+    entity: Entity
+    clone: Entity
+    dates: tuple[dt.date, ...]
+    location: str
+    is_cloned: bool
+
+
+def clones_project(project: KnownProject, asked: Asked) -> KnownProject:
+    """Return a project as it is where the clones are."""
+    schema = commits_schema_there(project.commits_schema, asked.target, asked.clones)
+    return replace(project, commits_schema=schema)
+
+
+def chosen_models(project: KnownProject, nodes: Iterable[Any], asked: Asked) -> list[Replayed]:
+    """Return what is replayed of models; nothing is written and no Spark is asked.
+
+    Args:
+        project: Where the originals are.
+        nodes: The models that are selected, as dbt has them.
+        asked: What is asked.
+
+    Raises:
+        ConfigError: There is none, or one cannot be replayed.
+        TableNotReadable: Only Spark reads the commits.
+    """
+    here, there = Tables(project), Tables(clones_project(project, asked))
+    entities = {one.relation: one for one in project.entities.values()}
+    found, problems = [], []
+    for node in nodes:
+        if node.config.materialized != "cdc":
+            continue
+        entity = entities[f"{node.schema}.{node.alias}"]
+        try:
+            found.append(_chosen(here, there, node, entity, asked))
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError(told_problems(problems))
+    if not found:
+        raise ConfigError("no model of the selection is one to replay: materialized: cdc")
+    return found
+
+
+def told_problems(problems: Sequence[str]) -> str:
+    """Return why nothing is replayed."""
+    return "\n".join(["nothing was replayed:", *(f"  {one}" for one in problems)])
+
+
+def gone_extracts(
+    models: Iterable[Replayed], is_there: Callable[[str, dt.date], bool]
+) -> list[str]:
+    """Return which extracts are gone, a sentence for each model that lacks some.
+
+    Args:
+        models: What is replayed.
+        is_there: Says whether files of a date are at a location.
+    """
+    problems = []
+    for one in models:
+        gone = [date for date in one.dates if not is_there(one.location, date)]
+        if gone:
+            example = extract_path(one.location, gone[0])
+            problems.append(
+                f"{one.entity.name}: the extracts of {date_ranges(gone)} are gone ({example}). "
+                "The log cannot stand in for them: it has what the model made of them then. "
+                "Put them back, or replay other dates"
+            )
+    return problems
+
+
+def _chosen(here: Tables, there: Tables, node: Any, entity: Entity, asked: Asked) -> Replayed:
+    location = dated_location(node)
+    if entity.extract == "events":
+        raise ConfigError(
+            f"{entity.name}: it takes change events, whose dates are those of their arrival, so a "
+            "replay would put them all on one date. Clone it, restate it by a target with the "
+            "clone's schema, and compare the two with `tidemark diff`"
+        )
+    if location is None:
+        raise ConfigError(
+            f"{entity.name}: its location has no {{business_date}}, so there is nothing to load "
+            "again for a date"
+        )
+    if not entity.key:
+        raise ConfigError(f"{entity.name}: it has no unique_key, so its rows cannot be compared")
+    schema = schema_there(entity.name, entity.schema, asked.target, asked.clones)
+    clone = replace(entity, schema=schema, location_root=None)
+    own = read_commits(here, [entity.relation])
+    dates = _dates(entity, own, asked)
+    known = read_commits(there, [clone.relation])
+    is_cloned = not asked.replaces and is_clone_of_now(own, known, entity, clone)
+    return Replayed(node, entity, clone, dates, location, is_cloned)
+
+
+def _dates(entity: Entity, own: Sequence[Commit], asked: Asked) -> tuple[dt.date, ...]:
+    """Return the dates that were loaded and hold, of those that are asked for."""
+    loaded = sorted(loaded_of(own).dates)
+    if not loaded:
+        raise ConfigError(f"{entity.name}: nothing was loaded yet, so there is nothing to replay")
+    first, last = asked.first or loaded[0], asked.last or loaded[-1]
+    dates = tuple(date for date in loaded if first <= date <= last)
+    if not dates:
+        raise ConfigError(
+            f"{entity.name}: no business date of {first}..{last} was loaded; there are "
+            f"{date_ranges(loaded)}"
+        )
+    return dates
+
+
+def is_clone_of_now(
+    own: Sequence[Commit], known: Sequence[Commit], entity: Entity, clone: Entity
+) -> bool:
+    """Say whether a clone is there, as the original stands now; without one it is to be made.
+
+    Args:
+        own: The commits of the original, the newest first.
+        known: Those of the clone.
+        entity: The original.
+        clone: The clone.
+
+    Raises:
+        ConfigError: There is one that has gone on, or whose original has, or another table.
+    """
+    if not known:
+        return False
+    mark = next((one for one in known if one.kind == "clone"), None)
+    if mark is None:
+        raise ConfigError(f"{entity.name}: {clone.relation} is no clone: name another schema")
+    if mark.source_relation != entity.relation:
+        raise ConfigError(
+            f"{entity.name}: {clone.relation} is a clone of {mark.source_relation}: name another "
+            "schema"
+        )
+    if mark.state != "completed":
+        # a call that died left it, and another one begins anew
+        return False
+    anew = "--replace clones it anew, and what was loaded there goes"
+    if known[0].commit_id != mark.commit_id:
+        raise ConfigError(
+            f"{entity.name}: {clone.relation} was loaded since it was cloned, as a replay does: "
+            f"{anew}"
+        )
+    if mark.source_commit_id != own[0].commit_id:
+        raise ConfigError(f"{entity.name}: it has moved since {clone.relation} was cloned: {anew}")
+    return True

@@ -1,0 +1,193 @@
+"""`tidemark replay`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+from rich.console import Console
+
+from tidemark.console import stdout_console
+from tidemark.errors import ConfigError
+from tidemark.options import (
+    EXIT_DIFFERENT,
+    JudgingCommand,
+    exclude_option,
+    select_option,
+    verbose_option,
+)
+from tidemark.replay.chosen import (
+    Asked,
+    Replayed,
+    chosen_models,
+    clones_project,
+    gone_extracts,
+    told_problems,
+)
+from tidemark.replay.model import Replay
+from tidemark.run.dates import parse_business_dates
+from tidemark.run.options import RunOptions, prepare_environment, project_options
+from tidemark.state.cli import reading
+
+_EPILOG = """
+The originals are only read. Clones stay, to be looked at or promoted; `tidemark clone --to SCHEMA
+--remove` takes them away. Hooks, grants and the webhook are left out.
+
+\b
+Exit codes:
+  0    nothing would have changed
+  1    an error, a load stopped, or extracts are gone
+  2    something would have changed
+  130  interrupted
+
+\b
+Examples:
+  tidemark replay --select airports --in dev
+  tidemark replay --select airports --from 2026-02-05 --in dev --samples 10
+  tidemark replay --select airports --from 2026-02-05 --to 2026-03-04 --in dev --replace --json
+"""
+
+
+def _print_schema(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        click.echo(json.dumps(Replay.model_json_schema(), indent=2))
+        ctx.exit()
+
+
+@click.command(epilog=_EPILOG, cls=JudgingCommand)
+@select_option
+@exclude_option
+@click.option(
+    "--from",
+    "since",
+    metavar="DATE",
+    help="The first business date. Left out: all dates, into a new log of the clone.",
+)
+@click.option("--to", "until", metavar="DATE", help="The last one. Default: the last loaded.")
+@click.option("--in", "clones", metavar="SCHEMA", required=True, help="The schema of the clones.")
+@click.option("--replace", "replaces", is_flag=True, help="Clone anew what is a clone there.")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Of how many keys to show what differs.",
+)
+@click.option("--markdown", is_flag=True, help="The same as Markdown, for a pull request.")
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_schema,
+    help="Print the JSON Schema of --json, and nothing else.",
+)
+@reading
+@verbose_option
+def replay(
+    select: Sequence[str],
+    exclude: Sequence[str],
+    since: str | None,
+    until: str | None,
+    clones: str,
+    replaces: bool,
+    samples: int,
+    markdown: bool,
+    as_json: bool,
+    verbose: bool,
+    **where: Any,
+) -> None:
+    """Load business dates again through today's models, in clones, and show what differs.
+
+    The models are cloned to SCHEMA, and their extracts are loaded there as the models are now.
+    Then the versions of these dates and the rows at their end are compared with the originals.
+    """
+    if markdown and as_json:
+        raise click.UsageError("--markdown and --json do not go together")
+    options = project_options(**where, select=list(select), exclude=list(exclude), verbose=verbose)
+    first, last = _date(since, "--from"), _date(until, "--to")
+    if first and last and last < first:
+        raise ConfigError(f"--to {last} is before --from {first}")
+    prepare_environment(options.project_dir)
+    found = replayed(options, (clones.strip(), first, last, replaces), samples)
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+    elif markdown:
+        from tidemark.diff.markdown import as_markdown
+
+        click.echo(as_markdown(found.differences()))
+    else:
+        from tidemark.replay.show import show_replay
+
+        show_replay(found, stdout_console())
+    click.get_current_context().exit(0 if found.equal else EXIT_DIFFERENT)
+
+
+def replayed(
+    options: RunOptions,
+    wanted: tuple[str, dt.date | None, dt.date | None, bool],
+    samples: int,
+) -> Replay:
+    """Replay models, and return what would have changed.
+
+    Args:
+        options: Which project and models.
+        wanted: The schema of the clones, the first date, the last one, whether clones are replaced.
+        samples: Of how many keys values are told.
+
+    Raises:
+        ConfigError: Something cannot be replayed; nothing was written.
+        DataError: A load stopped.
+    """
+    from tidemark.replay.compare import compared
+    from tidemark.replay.loads import check_tables, clone_models, load_dates, nobody_told
+    from tidemark.run.files import fingerprint
+    from tidemark.run.invoke import Invoker
+    from tidemark.state.project import remember_project
+
+    talk = Console(stderr=True)
+    invoker, mark = Invoker(options, talk), fingerprint(options)
+    if not invoker.parse():
+        raise ConfigError("the project cannot be parsed")
+    check_tables(invoker)
+    project = remember_project(options, invoker, mark)
+    clones, first, last, replaces = wanted
+    asked = Asked(clones, str(invoker.config.credentials.schema), first, last, replaces)
+    invoker.check_pepper()
+    models = chosen_models(project, invoker.selected(), asked)
+    gone = gone_extracts(models, invoker.has_extract)
+    if gone:
+        raise ConfigError(told_problems(gone))
+    _say_reads(models, talk)
+    with talk.status("cloning …") as status:
+        clone_models(invoker, models, asked)
+
+        def tell(said: str) -> None:
+            status.update(f"{said} …")
+
+        with nobody_told():
+            load_dates(invoker, clones_project(project, asked), models, asked, tell)
+        tell("comparing")
+        return compared(project, models, asked, samples)
+
+
+def _say_reads(models: Sequence[Replayed], talk: Console) -> None:
+    for one in models:
+        read = {*one.node.depends_on.nodes} - {other.node.unique_id for other in models}
+        others = sorted(name.rpartition(".")[2] for name in read)
+        if others:
+            said = f"{one.entity.name} reads {', '.join(others)} as it is now, for every date"
+            talk.print(said, highlight=False, markup=False, soft_wrap=True)
+
+
+def _date(text: str | None, option: str) -> dt.date | None:
+    if text is None:
+        return None
+    dates = parse_business_dates([text])
+    if len(dates) != 1:
+        raise ConfigError(f"{option} takes one date, found: {text}")
+    return dates[0]

@@ -1,0 +1,43 @@
+"""Where the clones of a target's models lie."""
+
+from __future__ import annotations
+
+from tidemark.errors import UsageError
+
+
+def schema_there(name: str, own: str, was: str, now: str) -> str:
+    """Return the schema of a model's clone.
+
+    Example:
+        >>> schema_there("orders", "shop_sales", "shop", "dev")
+        'dev_sales'
+
+    Args:
+        name: The model.
+        own: Its schema.
+        was: That of the target.
+        now: What clones have in its place.
+
+    Raises:
+        UsageError: It has no other one.
+    """
+    if own.lower() != was.lower() and not own.lower().startswith(f"{was.lower()}_"):
+        raise UsageError(
+            f"{name}: its schema {own} does not begin with that of the target, {was}, so a "
+            "clone has no name: leave it out with --exclude"
+        )
+    there = now + own[len(was) :]
+    if there.lower() == own.lower():
+        raise UsageError(f"{name}: {there} is its own schema: name another one")
+    return there
+
+
+def commits_schema_there(own: str, was: str, now: str) -> str:
+    """Return the schema of the commits of clones: their own, unless all targets have a common one.
+
+    Args:
+        own: That of the commits of the originals.
+        was: The schema of the target.
+        now: What clones have in its place.
+    """
+    return now if own.lower() == was.lower() else own
