@@ -69,6 +69,18 @@ def clone(
         say(warehouse, entity, f"would clone {len(tables)} {noun} to {there.relation}")
         return
     _clone(warehouse, node, here, there, base_schemas(warehouse, run, to))
+    _tell_location(warehouse, node)
+
+
+def _tell_location(warehouse: Warehouse, node: Values) -> None:
+    """Warn of a folder that the original and a target of the clone would share."""
+    own = (node["config"].get("meta") or {}).get("tidemark") or {}
+    if node["config"].get("location_root") or own.get("location_root"):
+        warehouse.warn(
+            str(node["name"]),
+            "it has a location_root, which its clone does not use: give the target of the clone "
+            "another one, or a full refresh there writes into the folder of the original",
+        )
 
 
 def begin_deferred(warehouse: Warehouse, node: Values, state: str) -> None:
