@@ -1,14 +1,17 @@
 {#- What a run found, in one pass over the extract: rows labelled I, U, D or R (rejected: what is stored stays as it
     is), of I and U the values that arrived, of D the last known ones. Of exact duplicates one is kept, and where their
     ignored columns differ the greatest values. Keys that came unchanged (N) are left out, but for those that came more
-    than once and, of a delta, for all, without their values.
+    than once and, of a delta or a scoped extract, for all, without their values.
 
     A full extract is joined with everything that exists, so that a key that is gone is a D; a delta only with the keys
-    that it supplies. `_tidemark_copies` counts the rows of a key, `_tidemark_existing` is 1 in the first row of a key that was there before.
+    that it supplies. Of a scoped extract a key that is gone is a D where the values of the scope's columns that it had came with some
+    row that can be used; else it was not supplied. `_tidemark_copies` counts the rows of a key, `_tidemark_existing` is 1 in the first row of a key that was there before.
     Without `existing` every key is new. Without `business_date` the rows lack their dates, and every N is among them, to
     be counted: see staged_changes_sql(). -#}
 {%- macro classified_rows_sql(cfg, plan, staged, existing, business_date) -%}
 {%- set copies = 'partition by staged._key_hash order by ' ~ tidemark._tie_break(plan['ignored'] + (plan['compared'] | selectattr('compare_as', 'defined') | selectattr('compare_as') | list)) -%}
+{%- set is_scoped = existing and cfg['extract'] == 'scoped' -%}
+{%- set scope = tidemark.scope_names(cfg, plan) -%}
 {%- set whole = copies ~ ' rows between unbounded preceding and unbounded following' -%}
 with numbered_rows as (
     select
@@ -26,13 +29,9 @@ arrived_rows as (
     where _tidemark_copy = 1 or _tidemark_rejected
 ),
 
-{%- if existing and cfg['extract'] == 'delta' %}
+{%- if existing and tidemark.is_partial(cfg['extract']) %}
 
-existing_rows as (
-    select existing.*
-    from {{ existing }} as existing
-    left semi join {{ staged }} as staged on existing._key_hash = staged._key_hash
-),
+{{ tidemark._existing_rows_sql(cfg, staged, existing, scope) }},
 {%- endif %}
 
 labelled_rows as (
@@ -47,12 +46,18 @@ labelled_rows as (
         after._reject_reason,
         after._raw_payload,
         coalesce(after._tidemark_copies, 0) as _tidemark_copies,
+        {%- if is_scoped %}
+        if(coalesce(after._tidemark_copy, 1) = 1, coalesce(before._tidemark_in_scope, 0), 0) as _tidemark_in_scope,
+        {%- endif %}
         {{ tidemark._labels_expr(cfg, plan, existing) | indent(8) }}
     from arrived_rows as after
     {%- if existing and cfg['extract'] == 'delta' %}
     left outer join existing_rows as before on after._key_hash = before._key_hash
     {%- elif existing %}
-    full outer join {{ existing }} as before on after._key_hash = before._key_hash
+    full outer join {{ 'existing_rows' if is_scoped else existing }} as before on after._key_hash = before._key_hash
+    {%- endif %}
+    {%- if is_scoped %}
+    where after._tidemark_copies is not null or before._tidemark_in_scope = 1
     {%- endif %}
 )
 
@@ -78,11 +83,41 @@ select
         when _operation = 'R' then coalesce(_raw_payload, {{ tidemark.masked_json_expr(plan['columns'], 'labelled_rows') }})
     end as _raw_payload,
     _tidemark_copies,
+    {%- if is_scoped %}
+    _tidemark_in_scope,
+    {%- endif %}
     _tidemark_existing
 from labelled_rows
 {%- if existing and cfg['extract'] == 'full' and business_date %}
 where _operation <> 'N' or _tidemark_copies > 1
 {%- endif %}
+{%- endmacro -%}
+
+{#- What stood before, as far as the extract tells of it. -#}
+{%- macro _existing_rows_sql(cfg, staged, existing, scope) -%}
+{%- if cfg['extract'] == 'delta' -%}
+existing_rows as (
+    select existing.*
+    from {{ existing }} as existing
+    left semi join {{ staged }} as staged on existing._key_hash = staged._key_hash
+)
+{%- else -%}
+scopes as (
+    select distinct
+        {{ tidemark.column_list_expr(scope) | indent(4) }},
+        1 as _tidemark_in_scope
+    from arrived_rows
+    where not _tidemark_rejected
+),
+
+existing_rows as (
+    select
+        existing.*,
+        coalesce(scopes._tidemark_in_scope, 0) as _tidemark_in_scope
+    from {{ existing }} as existing
+    left outer join scopes on {{ tidemark.same_scope_expr(scope, 'existing', 'scopes') }}
+)
+{%- endif -%}
 {%- endmacro -%}
 
 {#- What a row is labelled with: its hashes, its operation, and what an update changed. -#}
@@ -121,6 +156,24 @@ cast(null as array<string>) as _changed_columns
     {{ return(tidemark.quote_identifier('_tidemark_before_' ~ column['name'])) }}
 {%- endmacro -%}
 
+{#- The names of the columns that say which part of all rows an extract has. -#}
+{%- macro scope_names(cfg, plan) -%}
+    {%- set lower = (cfg.get('scope') or []) | map('lower') | list -%}
+    {%- set names = [] -%}
+    {%- for column in plan['columns'] if column['name'] | lower in lower -%}{%- do names.append(column['name']) -%}{%- endfor -%}
+    {{ return(names) }}
+{%- endmacro -%}
+
+{#- Whether two rows are of one scope. NULL is a value like others. -#}
+{%- macro same_scope_expr(names, left, right) -%}
+    {%- set terms = [] -%}
+    {%- for name in names -%}
+        {%- set column = '.' ~ tidemark.quote_identifier(name) -%}
+        {%- do terms.append(left ~ column ~ ' <=> ' ~ right ~ column) -%}
+    {%- endfor -%}
+    {{ return(terms | join(' and ')) }}
+{%- endmacro -%}
+
 {%- macro _tie_break(ignored) -%}
     {%- set terms = [] -%}
     {%- for column in ignored -%}
@@ -152,7 +205,7 @@ where _operation in ('I', 'U', 'D')
 select _reject_reason, _key_hash, _raw_payload from {{ classified }} where _operation = 'R'
 {%- endmacro -%}
 
-{#- The keys that a delta supplied and that could be used. -#}
+{#- The keys that a delta or a scoped extract supplied and that could be used. -#}
 {%- macro supplied_keys_sql(classified) -%}
 select _key_hash from {{ classified }} where _operation in ('I', 'U', 'N')
 {%- endmacro -%}

@@ -1,12 +1,17 @@
 {#- The figures of a run: what was classified by operation and reason, and how many rows stood before. Of a full extract the keys that
-    came once and unchanged are not among them: they are what is left of those that stood before. -#}
-{%- macro count_changes_sql(classified, existing) -%}
+    came once and unchanged are not among them: they are what is left of those that stood before. Of a scoped one `in_scope` are those
+    that stood before in the scopes that came. -#}
+{%- macro count_changes_sql(cfg, classified, existing) -%}
+{%- set in_scope = cfg['extract'] == 'scoped' and existing -%}
 select
     _operation as operation,
     _reject_reason as reason,
     count(*) as row_count,
     sum(_tidemark_copies) as copies,
     sum(_tidemark_existing) as existing_count
+    {%- if in_scope %},
+    sum(_tidemark_in_scope) as in_scope
+    {%- endif %}
 from {{ classified }}
 group by _operation, _reject_reason
 union all
@@ -16,6 +21,7 @@ select
     0 as row_count,
     0 as copies,
     {{ '(select count(*) from ' ~ existing ~ ')' if existing else '0' }} as existing_count
+    {{- ',\n    0 as in_scope' if in_scope }}
 {%- endmacro -%}
 
 {#- The figures of a run as aggregates over all of classified_rows_sql(), every N among them. -#}

@@ -13,7 +13,7 @@ rows_inserted bigint Keys that are new; enriched events and entities that were s
 rows_updated bigint Keys whose compared columns changed
 rows_deleted bigint Keys gone from a full extract
 rows_unchanged bigint Keys that came unchanged
-rows_not_supplied bigint Keys that a delta did not supply
+rows_not_supplied bigint Keys that a delta did not supply, or that are out of the scope of a full extract
 rows_rejected bigint Rows of the extract that were rejected
 rows_duplicate bigint Exact duplicates left out; of enriched events natural duplicates
 rows_natural_in_batch bigint Enriched events left out as copies of one in the same batch

@@ -39,7 +39,7 @@ left join (
 where latest._operation is not null {{- '' if cfg['soft_delete'] else " and latest._operation <> 'D'" }}
 {%- endmacro -%}
 
-{#- The keys whose unchanged rows do not get the usual tag: those a delta supplied (N, others X), those a full extract had to reject (X, others N). -#}
+{#- The keys whose unchanged rows do not get the usual tag: those a delta or a scoped extract supplied (N, others X), those a full extract had to reject (X, others N). -#}
 {%- macro tagged_keys_sql(cfg, relations, load) -%}
 select distinct _key_hash
 from {{ relations['supplied' if tidemark.tags_as_delta(cfg, load) else 'rejects'] }}

@@ -70,7 +70,7 @@
         + (tidemark.columns_of('_event_id string') if plan.get('flow') == 'events' else [])) }}
 {%- endmacro -%}
 
-{#- Columns of what each load of a delta supplied: keys only, changed or not. -#}
+{#- Columns of what each load of a delta or of a scoped extract supplied: keys only, changed or not. -#}
 {%- macro supplied_columns() -%}
     {{ return(tidemark.columns_of('_key_hash string, _business_date date, _commit_id bigint')) }}
 {%- endmacro -%}

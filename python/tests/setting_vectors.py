@@ -68,6 +68,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "entity": ("orders", "order", "customers"),
     "compare": (False, {"includes": ["a"]}, {"exclude": []}, {"include": ["a"], "exclude": ["b"]}, {"include": ["id", 5]}),
     "columns": (False, "name", {"include": ["a"], "exclude": ["b"]}),
+    "scope": ({"columns": "region"}, {"columns": ["region", "region"]}, {"columns": []}, {"column": ["a"]}, {"columns": ["id", "A"], "x": 1}),
     "ignore": (" ", 3), "soft_delete": (False, "yes", 1.5), "valid_from": (" ",),
     "table": ("shop.t",),
 }  # fmt: skip
@@ -103,6 +104,8 @@ _TOGETHER: Mapping[str, tuple[dict[str, Any], ...]] = {
         {"effective_from": "At", "sensitive": ["at"]}, {"location": None, "format": "csv", "options": {}}, {"format": "json", "options": {"multiLine": True, "allowComments": True}},
         {"format": "json", "options": {"CHARSET": "UTF_8", "encoding": "latin1"}}, {"format": "parquet", "options": {"compression": "gzip", "mergeSchema": True}},
         {"history_retention": "3 days", "hash": "md6", "tag_unchanged": "yes", "sensitiv": ["a"], "staging_retention": "3 days", "unique_key": "id"},
+        {"scope": {"columns": ["a"]}, "extract": "delta"}, {"scope": {"columns": ["a"]}, "sensitive": ["A"]}, {"scope": {"columns": ["a"]}, "ignore": ["A"]},
+        {"scope": {"columns": ["a"]}, "stored_hashes": True}, {"scope": {"columns": ["id", "b"]}, "compare": {"exclude": ["b"]}},
         {"format": "json", "options": {"timeZone": "UTC", "primitivesAsString": True}}, {"compare": {"include": ["b"]}, "sensitive": "c"},
     ),
     "events": (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -31,12 +31,29 @@ class Outcome:
 
 
 def replay(
-    extracts: Mapping[date, Extract], columns: tuple[str, ...], *, delta: bool | Mapping[date, bool]
+    extracts: Mapping[date, Extract],
+    columns: tuple[str, ...],
+    *,
+    delta: bool | Mapping[date, bool],
+    scope: tuple[str, ...] = (),
+    scoped: Collection[date] | None = None,
 ) -> Outcome:
-    """Load the extracts in order of date into an empty entity; `delta` may be other by date."""
+    """Load the extracts in order of date into an empty entity; `delta` may be other by date.
+
+    Of a full extract with a `scope` only rows that had a scope which came are deleted; that is of
+    all dates, or of those that are `scoped`.
+    """
     outcome = Outcome()
+    places = [columns.index(name) for name in scope]
+
+    def scope_of(row: Row) -> Row:
+        return tuple(row[place] for place in places)
+
     for day in sorted(extracts):
         extract = extracts[day]
+        came = {scope_of(row) for row in extract.values() if row is not None}
+        by_scope = bool(scope) and (scoped is None or day in scoped)
+        stood = {key: scope_of(row) for key, (_, row, _) in outcome.current.items()}
         for key, row in extract.items():
             if row is None:
                 continue
@@ -51,7 +68,8 @@ def replay(
                 outcome.history[day, key] = ("U", row, changed)
                 outcome.current[key] = ("U", row, day)
         if not (delta if isinstance(delta, bool) else delta[day]):
-            for key in [k for k in outcome.current if k not in extract]:
+            gone = [k for k in outcome.current if k not in extract]
+            for key in [k for k in gone if not by_scope or stood[k] in came]:
                 outcome.history[day, key] = ("D", outcome.current.pop(key)[1], None)
     last = max(extracts)
     for key, (operation, _, day) in outcome.current.items():

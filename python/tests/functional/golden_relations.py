@@ -131,7 +131,9 @@ class EmptyRelations:
         self.table(ADOPTED["table"], _listed(_ADOPTED))
 
         business = _types(FULL.plan["columns"])
-        classified = {"_key_hash": "string", "_operation": "string", "_tidemark_copies": "bigint"}
+        numbers = ("_tidemark_copies", "_tidemark_existing", "_tidemark_in_scope")
+        classified = dict.fromkeys(("_key_hash", "_operation", "_reject_reason"), "string")
+        classified |= dict.fromkeys(numbers, "bigint")
         found = {"_reject_reason": "string", "_key_hash": "string", "_raw_payload": "string"}
         self.view("arrived", {column["name"]: "string" for column in ARRIVED})
         self.view(

@@ -1,7 +1,7 @@
 """Dates in any order, any number of times, corrected or not: the tables are those of loading once, in order.
 
-Every load takes hundreds of keys of random behaviour through four entities at once (full and delta extracts, rows
-that cannot be used, tags), so a handful of loads meets every pattern of a key's life. The seed is printed.
+Every load takes hundreds of keys of random behaviour through some entities at once (full, scoped and delta extracts,
+rows that cannot be used, tags), so a handful of loads meets every pattern of a key's life. The seed is printed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,21 @@ from .cdc_oracle import Extract, replay
 pytestmark = [pytest.mark.iceberg, pytest.mark.turn(1)]
 
 COLUMNS = ("a", "b", "n")
-ENTITIES = {
+ENTITIES: dict[str, dict[str, Any]] = {
     "full_plain": {"delta": False, "settings": "extract: full"},
     "full_tagged": {"delta": False, "settings": "extract: full, tag_unchanged: true"},
     "delta_plain": {"delta": True, "settings": "extract: delta"},
     "delta_tagged": {"delta": True, "settings": "extract: delta, tag_unchanged: true"},
+    "scoped_spark": {
+        "delta": False,
+        "scope": ("b",),
+        "settings": "extract: full, scope: {columns: [b]}, engine: spark",
+    },
+    "scoped_tagged": {
+        "delta": False,
+        "scope": ("a", "b"),
+        "settings": "extract: full, scope: {columns: [a, b]}, tag_unchanged: true",
+    },
     # which of the two it is changes between loads
     "other_tagged": {"delta": None, "settings": "tag_unchanged: true, extract: delta"},
 }
@@ -65,8 +75,9 @@ def ask_for(project: Any, extract: str) -> None:
         path.write_text(asked)
 
 
-def random_extract(rng: random.Random, keys: int, *, delta: bool) -> Extract:
+def random_extract(rng: random.Random, keys: int, *, delta: bool, scoped: bool = False) -> Extract:
     extract: dict[str, Any] = {}
+    letters = rng.sample([None, "", "z"], rng.choice([1, 2])) if scoped else [None, "", "z"]
     for number in range(keys):
         fate = rng.random()
         if fate < (0.5 if delta else 0.2):
@@ -77,7 +88,7 @@ def random_extract(rng: random.Random, keys: int, *, delta: bool) -> Extract:
         else:
             extract[key] = (
                 rng.choice(["x", "y"]),
-                rng.choice([None, "", "z"]),
+                rng.choice(letters),
                 rng.choice(["1", "2"]),
             )
     return extract
@@ -109,8 +120,9 @@ def check(
     *,
     delta: bool | dict[date, bool],
     tagged: bool,
+    scope: tuple[str, ...] = (),
 ) -> None:
-    wanted = replay(extracts, COLUMNS, delta=delta)
+    wanted = replay(extracts, COLUMNS, delta=delta, scope=scope)
     history = {
         (r._business_date, r.k): (
             r._operation,
@@ -144,12 +156,13 @@ def run_random_loads(project: Any, seed: int, loads: int, keys: int = 300) -> da
         deltas[day] = is_delta_on(day, asked, deltas)
         for name, entity in ENTITIES.items():
             is_delta = deltas[day] if entity["delta"] is None else entity["delta"]
-            known[name][day] = random_extract(rng, keys, delta=is_delta)
+            known[name][day] = random_extract(rng, keys, delta=is_delta, scoped="scope" in entity)
             write_extract(project.root / name / f"{day}.csv", known[name][day], f"load {step}")
         project.dbt("run", "--select", *ENTITIES, vars={"business_date": str(day)})
         for name, entity in ENTITIES.items():
             delta = deltas if entity["delta"] is None else entity["delta"]
-            check(project, name, known[name], delta=delta, tagged=name.endswith("tagged"))
+            tagged, scope = name.endswith("tagged"), entity.get("scope", ())
+            check(project, name, known[name], delta=delta, tagged=tagged, scope=scope)
     return day
 
 

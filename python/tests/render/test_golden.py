@@ -65,6 +65,8 @@ class Entity:
 PLAIN = Entity("people", sensitive=[])
 FULL = Entity()
 DELTA = Entity(extract="delta")
+SCOPED = Entity("people", sensitive=[], scope={"columns": ["full name"]})
+SCOPED.cfg = {**SCOPED.cfg, "extract": "scoped"}
 SOFT = Entity(soft_delete=True)
 LOOSE = Entity(ignore=["phone"])
 TAGGED = Entity(tag_unchanged=True)
@@ -162,6 +164,14 @@ IN_TURNS = {
     "later_loads": [
         {**load, "extract": extract}
         for load, extract in zip(LATE["later_loads"], ("delta", "full"), strict=True)  # type: ignore[call-overload]
+    ],
+}
+
+SCOPED_IN_TURNS = {
+    **IN_TURNS,
+    "later_loads": [
+        {**IN_TURNS["later_loads"][0], "extract": "scoped"},  # type: ignore[index]
+        {**IN_TURNS["later_loads"][1], "extract": "full"},  # type: ignore[index]
     ],
 }
 
@@ -301,6 +311,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "failed_values_sql": ("failed_values_sql", FULL.cfg, FULL.plan, "select * from arrived"),
     "classified_rows_sql.full": classified(FULL),
     "classified_rows_sql.delta": classified(DELTA),
+    "classified_rows_sql.scoped": classified(SCOPED),
     "classified_rows_sql.labelled": classified(PLAIN, date=None),
     "ruled_rows_sql.two": ("ruled_rows_sql", {"rules": RULES}, PLAIN.plan, "staged"),
     "rule_counts_sql.two": ("rule_counts_sql", {"rules": RULES}, "staged"),
@@ -379,6 +390,8 @@ CASES: dict[str, tuple[Any, ...]] = {
     "revised_rows_sql.full": revised(PLAIN),
     "revised_rows_sql.delta": revised(DELTA),
     "revised_rows_sql.in_turns": (*revised(PLAIN)[:-1], IN_TURNS),
+    "revised_rows_sql.scoped": (*revised(SCOPED)[:-1], SCOPED_IN_TURNS),
+    "count_changes_sql.scoped": ("count_changes_sql", SCOPED.cfg, "classified", "existing"),
     "touched_rows_sql.forward": ("touched_rows_sql", FULL.plan, FULL.relations, FORWARD),
     "touched_rows_sql.correction": ("touched_rows_sql", FULL.plan, FULL.relations, LATE),
     "current_rows_sql.rebuild": current(PLAIN, None),
@@ -659,10 +672,12 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "keys_here_sql.any": (
         "keys_here_sql",
+        FULL.cfg,
         "classified",
         LOG,
         "2026-03-04",
     ),
+    "keys_here_sql.scoped": ("keys_here_sql", SCOPED.cfg, "classified", LOG, "2026-03-04"),
     "net_changes_sql.one_image": ("net_changes_sql", feed(FULL, images=["post"])),
     "feed_rows_sql.buckets": (
         "feed_rows_sql",

@@ -44,7 +44,8 @@ def test_answers_of_spark(db: Any, name: str) -> None:
     [
         "classified_rows_sql.full", "classified_rows_sql.delta", "classified_rows_sql.first", "classified_rows_sql.labelled",
         "current_rows_sql.few_touched", "current_rows_sql.rebuild", "current_rows_sql.tagged_delta", "current_rows_sql.tagged_full",
-        "revised_rows_sql.full", "revised_rows_sql.delta", "revised_rows_sql.in_turns", "touched_rows_sql.forward",
+        "revised_rows_sql.full", "revised_rows_sql.delta", "revised_rows_sql.in_turns", "revised_rows_sql.scoped", "classified_rows_sql.scoped", "count_changes_sql.scoped",
+        "touched_rows_sql.forward",
         "touched_rows_sql.correction", "existing_rows_sql.plain", "staged_changes_sql", "new_rejects_sql",
     ],
 )  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 
 from tests.macros import load_macros
 from tests.setting_vectors import BASES, FILE, node_of, outcome, run_outcome
+from tidemark.errors import ConfigError
 from tidemark.hashing.types import TYPE_WORDS
 from tidemark.model.columns import reserved_columns
 from tidemark.model.entity import entity_settings
@@ -25,6 +26,28 @@ def test_models(flow: str) -> None:
     of_flow = [vector for vector in VECTORS["models"] if vector[0]["flow"] == flow]
     wrong = [(case, kept, found) for case, kept in of_flow if (found := outcome(case)) != kept]
     assert len(of_flow) > 150 and wrong == []
+
+
+def test_scope__names_columns_of_the_model() -> None:
+    columns = {
+        "id": {"name": "id"},
+        "region": {"name": "region", "meta": {"tidemark": {"compare_as": "lower(region)"}}},
+    }
+    tidemark = {**BASES["extract"], "scope": {"columns": ["id", "Region", "regio"]}}
+    config = {"unique_key": "id", "meta": {"tidemark": tidemark}}
+    node = {
+        "name": "shops",
+        "alias": "shops",
+        "schema": "shop",
+        "columns": columns,
+        "config": config,
+    }
+    with pytest.raises(ConfigError) as told:
+        entity_settings(node, "delta")
+    assert str(told.value).split("\n  - ")[1:] == [
+        "scope.columns names `Region`, which has compare_as: what is stored may be another value",
+        "scope.columns names `regio`, which is not declared under columns; did you mean `region`?",
+    ]
 
 
 def test_runs() -> None:

@@ -40,7 +40,7 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
     for name, usual in (("file_format", "delta"), ("write_mode", "copy_on_write")):
         if cfg.get(name) != usual:
             return f"{name} is {str(cfg.get(name)).lower()}"
-    for name in ("sensitive", "partition_by", "cluster_by", "rules"):
+    for name in ("sensitive", "partition_by", "cluster_by", "rules", "scope"):
         if cfg.get(name):
             return f"it has {_SETTINGS.get(name, name)}"
     return _why_not_events(cfg) if cfg["extract"] == "events" else why_not_read(cfg)

@@ -54,7 +54,8 @@ _SAID = {
     "sensitive values are masked. `tidemark.rejects(ref('{0}'))`",
     "sensitive": "The sensitive columns of `{0}`, a row for each row of its log, so that they can "
     "be granted or erased apart. `tidemark.with_sensitive(ref('{0}'))` joins them back.",
-    "supplied": "The keys that each load of a delta supplied to `{0}`, changed or not.",
+    "supplied": "The keys that each load of a delta or a scoped extract supplied to `{0}`, changed "
+    "or not.",
     "staging": "Events of `{0}` as they were taken, typed, by batch.",
     "landed": "The files of events that `{0}` has taken.",
     "entities": "Contexts and self-describing events that came with `{0}`, as JSON.",
@@ -77,7 +78,7 @@ def sides_of(node: Mapping[str, Any]) -> tuple[str, ...]:
     found = ["log", "history", "rejects"]
     if settings.get("sensitive"):
         found.append("sensitive")
-    if settings.get("extract") == "delta":
+    if settings.get("extract") == "delta" or settings.get("scope"):
         found.append("supplied")
     if settings.get("extract") == "events":
         found += ["staging", "landed"]

@@ -7,11 +7,11 @@ from typing import Any
 
 from tidemark.model import places
 from tidemark.model.events import event_settings
-from tidemark.model.given import Config, Given
+from tidemark.model.given import Config, Given, as_names, is_chosen
 from tidemark.model.logged import EXTRACTS, column_setting_problems, logged_settings
 from tidemark.model.options import option_problems, spelled_options
 from tidemark.model.settings import EventSettings, ExtractSettings
-from tidemark.model.suggestions import nearest
+from tidemark.model.suggestions import did_you_mean, nearest
 
 
 def entity_settings(node: Config, lake_format: str) -> dict[str, Any]:
@@ -39,6 +39,7 @@ def entity_settings(node: Config, lake_format: str) -> dict[str, Any]:
     cfg |= {"family": "extract", "options": options}
     cfg |= given.read("format", "stored_hashes", "tag_unchanged", "max_delete_fraction", "compare")
     cfg |= given.read("effective_from", "engine")
+    cfg["scope"] = _scope_columns(settings.get("scope"), errors)
     key = given.config.get("unique_key")
     if key is not False and (key or settings.get("unique_key")) in (None, "", []):
         errors.append("unique_key is required: name the columns that identify a row")
@@ -47,10 +48,44 @@ def entity_settings(node: Config, lake_format: str) -> dict[str, Any]:
     return given.complete(cfg)
 
 
+def _scope_columns(scope: Any, errors: list[str]) -> list[str]:
+    """Return the columns of a scope."""
+    if scope is None:
+        return []
+    if not isinstance(scope, Mapping) or set(scope) != {"columns"} or not scope["columns"]:
+        errors.append(f"scope takes the names of columns, {{columns: [region]}}, found: {scope}")
+        return []
+    return as_names(scope["columns"], "scope.columns", errors)
+
+
+def _scope_problems(cfg: Config) -> Iterator[str]:
+    """What came of a scope is known by what is stored of its columns."""
+    keys, ignored = ([one.lower() for one in cfg[name]] for name in ("keys", "ignore"))
+    sensitive = [name.lower() for name in cfg["sensitive"]]
+    declared = {column["name"].lower(): column for column in cfg["columns"]}
+    if cfg["scope"] and cfg["extract"] != "full":
+        yield f"scope is for extract: full, found: extract: {cfg['extract']}"
+    if cfg["scope"] and cfg["stored_hashes"]:
+        yield "scope and stored_hashes conflict: hashes of the model may leave the columns out"
+    for name in cfg["scope"]:
+        lower, place = name.lower(), f"scope.columns names `{name}`"
+        is_key = lower in keys
+        if declared and lower not in declared and not is_key:
+            hint = did_you_mean(name, [column["name"] for column in cfg["columns"]])
+            yield f"{place}, which is not declared under columns{hint}"
+        if lower in sensitive:
+            yield f"{place}, which is sensitive: its values are stored apart"
+        if declared.get(lower, {}).get("settings", {}).get("compare_as"):
+            yield f"{place}, which has compare_as: what is stored may be another value"
+        elif not is_key and (lower in ignored or not is_chosen(cfg["compare"], name)):
+            yield f"{place}, which is not compared: what is stored may be another value"
+
+
 def _problems(cfg: Config, settings: Config) -> Iterator[str]:
     """Rules that look at more than one setting."""
     starts, options = cfg["effective_from"], cfg["options"]
     yield from column_setting_problems(cfg)
+    yield from _scope_problems(cfg)
     yield from places.location_problems(cfg["location"])
     yield from places.fraction_problems("max_delete_fraction", cfg["max_delete_fraction"])
     if "effective_from" in settings and not (isinstance(starts, str) and starts.strip()):

@@ -37,7 +37,7 @@ def adopt(
     macro, is_dry, cfg = warehouse.macro, is_true(dry_run), entity_config(warehouse, entity)
     if cfg["extract"] != "full":
         raise UsageError(f"adopt is for extract: full; {entity} has extract: {cfg['extract']}")
-    cfg = {**cfg, "location": None}
+    cfg = {**cfg, "location": None, "scope": []}
     run: Run = {**asked_run(warehouse, is_dry), "allow_deletes": True}
     ends = {"from": valid_from, "to": valid_to, "inclusive": is_true(inclusive)}
     versions = _adopted_versions(warehouse, cfg, table, ends)

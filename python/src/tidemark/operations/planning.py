@@ -29,6 +29,7 @@ from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.plan.collect import take
 from tidemark.rules.drift import new_columns
 from tidemark.rules.guard import (
+    DELETING,
     deletes_too_much,
     guarded_deletes,
     guarded_rejects,
@@ -189,7 +190,7 @@ def _kind(state: State, load: Load) -> str:
 def _on_deletes(opened: Opened, figures: Figures) -> Values | None:
     """Return what the guard of deletes would say, None where it does not look."""
     cfg = opened["cfg"]
-    if cfg["extract"] != "full":
+    if cfg["extract"] not in DELETING:
         return None
     stopped = "let through" if opened["run"]["allow_deletes"] else "stops"
     guarded = guarded_deletes(figures)

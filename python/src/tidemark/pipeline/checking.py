@@ -11,7 +11,12 @@ from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.row_rules import note_broken
 from tidemark.pipeline.slices import forget_run_views
 from tidemark.pipeline.warehouse import Warehouse
-from tidemark.rules.guard import deletes_too_much, guarded_deletes, rejects_too_many
+from tidemark.rules.guard import (
+    DELETING,
+    deletes_too_much,
+    guarded_deletes,
+    rejects_too_many,
+)
 from tidemark.rules.row_rules import broken_rules
 from tidemark.shapes.load import Figures, Load, Rejects, Staged
 from tidemark.shapes.opened import Opened, Run
@@ -172,9 +177,9 @@ def _such_as(value: Any) -> str:
 
 
 def _check_deletes(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
-    """Stop a full extract that is empty or would delete more than it may."""
+    """Stop an extract that is empty, if it is of all rows, or would delete more than it may."""
     cfg, run, figures = opened["cfg"], opened["run"], staged["figures"]
-    if cfg.get("extract") != "full" or run["allow_deletes"]:
+    if cfg.get("extract") not in DELETING or run["allow_deletes"]:
         return
     if not deletes_too_much(cfg, figures):
         return
@@ -198,10 +203,10 @@ def with_keys_here(warehouse: Warehouse, opened: Opened, load: Load, figures: Fi
     """
     cfg = opened["cfg"]
     may_delete_all = cfg["max_delete_fraction"] == 1 and figures["rows_read"] > 0
-    if load["this_commit_id"] is None or cfg["extract"] != "full" or may_delete_all:
+    if load["this_commit_id"] is None or cfg["extract"] not in DELETING or may_delete_all:
         return figures
     log, date = opened["relations"]["log"], load["business_date"]
-    counts = warehouse.rows(warehouse.macro("keys_here_sql", load["classified"], log, date))[0]
+    counts = warehouse.rows(warehouse.macro("keys_here_sql", cfg, load["classified"], log, date))[0]
     return {**figures, "here": {name: int(count or 0) for name, count in counts.items()}}
 
 

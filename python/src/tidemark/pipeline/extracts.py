@@ -28,6 +28,7 @@ from tidemark.pipeline.slices import (
 from tidemark.pipeline.tables import alters_tables, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers
+from tidemark.rules.column_plan import PARTIAL
 from tidemark.rules.drift import config_drift, left_out_columns
 from tidemark.shapes.load import Derived, Figures, Load, Logged, Source, Staged
 from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
@@ -272,12 +273,12 @@ def _classify(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> S
     # Of current as it is Delta knows the number of rows.
     keeps_deleted = cfg["soft_delete"] or (opened["state"]["recorded"] or {}).get("soft_delete")
     is_whole = existing and load["forward"] and not keeps_deleted
-    if existing and cfg["extract"] == "delta":
+    if existing and cfg["extract"] in PARTIAL:
         staged = kept_rows(warehouse, cfg, plan, load, "staged_rows", f"select * from {staged}")
     sql = macro("classified_rows_sql", cfg, plan, staged, existing, load["business_date"])
     classified = kept_rows(warehouse, cfg, plan, load, "classified", sql)
     counted = relations["current"] if is_whole else existing
-    counts = warehouse.rows(macro("count_changes_sql", classified, counted))
+    counts = warehouse.rows(macro("count_changes_sql", cfg, classified, counted))
     figures = _figures_of_classified(cfg, counts)
     load = {**load, "classified": classified}
     new = _count_new_rejects(warehouse, relations, load, figures)
@@ -302,7 +303,7 @@ def _classify(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> S
 def _figures_of_classified(cfg: Settings, rows: list[Values]) -> Figures:
     """Return the figures of a load from counts by operation; R are rejects."""
     keys, reasons = dict.fromkeys("IUDN", 0), []
-    existing = matched = read = rejected = duplicate = 0
+    existing = matched = read = rejected = duplicate = in_scope = 0
     for row in rows:
         operation = row["operation"]
         count, copies, met = (
@@ -312,6 +313,7 @@ def _figures_of_classified(cfg: Settings, rows: list[Values]) -> Figures:
             existing = met
             continue
         matched += met
+        in_scope += int(row.get("in_scope") or 0)
         if operation == "R":
             reasons.append((row["reason"], count))
             rejected += count
@@ -334,6 +336,7 @@ def _figures_of_classified(cfg: Settings, rows: list[Values]) -> Figures:
         "rows_rejected": rejected,
         "rows_duplicate": duplicate,
         "existing": existing,
+        **({"in_scope": in_scope} if cfg["extract"] == "scoped" else {}),
         "reasons": reasons,
     }
 
@@ -446,7 +449,7 @@ def _observed_the_same(
             f"select _reject_reason, _key_hash, _raw_payload from {relations['rejects']}",
         )
     ]
-    if cfg["extract"] == "delta":
+    if cfg["extract"] in PARTIAL:
         before = f"select _key_hash from {relations['supplied']}"
         observed.append((macro("supplied_keys_sql", classified), before))
     return all(
@@ -475,7 +478,7 @@ def _beside(
         rejected = macro("rejected_rows_sql", load["classified"])
         sql = f"select *, {stamp}, cast(null as bigint) as _resolved_by from ({rejected})"
         statements.append(insert("rejects", macro("rejects_columns"), sql))
-    if cfg["extract"] == "delta":
+    if cfg["extract"] in PARTIAL:
         supplied = macro("supplied_keys_sql", load["classified"])
         sql = f"select *, {stamp} from ({supplied})"
         statements.append(insert("supplied", macro("supplied_columns"), sql))

@@ -80,7 +80,7 @@ def of_engine(name: str, *arguments: Any) -> Any:
 def open_views(warehouse: Warehouse, opened: Opened) -> None:
     """Have the workers answer what they can of the queries of an extract's load."""
     cfg, engine = opened["cfg"], engine_of(opened)
-    is_taken = cfg.get("extract") in ("full", "delta", "events")
+    is_taken = cfg.get("extract") in ("full", "scoped", "delta", "events")
     if not is_taken or engine == "spark" or opened["run"]["empty"]:
         return
     if not warehouse.macro("can", "run_workers"):

@@ -162,7 +162,7 @@ class EntityPlan(_Part):
 
     entity: str
     relation: str
-    extract: Literal["full", "delta", "events"]
+    extract: Literal["full", "scoped", "delta", "events"]
     business_date: dt.date | None = None
     kind: Kind
     outcome: Outcome = Field(description="stops: the load would stop before it writes anything.")

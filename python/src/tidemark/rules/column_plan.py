@@ -19,6 +19,9 @@ from tidemark.shapes.opened import Recorded, RecordedColumn, SourceColumn
 from tidemark.shapes.plan import Column, Plan
 from tidemark.shapes.settings import Settings
 
+#: Extracts that leave keys of which they say nothing
+PARTIAL = ("delta", "scoped")
+
 
 def column_plan(
     cfg: Settings,
@@ -67,6 +70,7 @@ def column_plan(
                 f"effective_from names column `{column['name']}`, which is {column['type']}: "
                 "declare its data_type as timestamp or date in the YAML"
             )
+    errors += _scope_problems(cfg, columns)
     raise_problems(cfg["entity"], errors, "configuration and extract have")
     key_columns = named(columns, keys)
     return {
@@ -90,6 +94,7 @@ def column_plan(
             "columns": [_recorded_column(column) for column in columns],
             **_lacking(columns, past),
             **({"has_deltas": True} if cfg["extract"] == "full" and had_deltas(past) else {}),
+            **_recorded_scope(cfg, past),
         },
     }
 
@@ -171,6 +176,7 @@ def _named_problems(
         ("ignore", cfg["ignore"]),
         ("sensitive", cfg["sensitive"]),
         ("effective_from", effective_from),
+        ("scope", cfg.get("scope", [])),
     ):
         for name in names:
             was_there = setting == "ignore" and name.lower() in lowered(known)
@@ -285,8 +291,29 @@ def _lacking(columns: Sequence[Column], past: Recorded) -> Recorded:
     return {"lacks": lacks} if lacks else {}
 
 
+def _recorded_scope(cfg: Settings, past: Recorded) -> Recorded:
+    """The columns by which dates of the log are scoped, if there are such dates."""
+    is_scoped = cfg["extract"] == "scoped" or past.get("scope")
+    return {"scope": cfg["scope"]} if is_scoped else {}
+
+
+def _scope_problems(cfg: Settings, columns: Sequence[Column]) -> Iterator[str]:
+    """What came of a scope is read from the log, which has it of keys and compared columns."""
+    for column in named(columns, lowered(cfg.get("scope", []))):
+        if column["ignored"]:
+            yield (
+                f"scope names column `{column['name']}`, which is not compared: a scope is known by"
+                " the values that the log has"
+            )
+        elif "<" in str(column["type"]) or column["type"] == "variant":
+            yield (
+                f"scope names column `{column['name']}`, which is {column['type']}: a scope is told"
+                " by single values"
+            )
+
+
 def had_deltas(past: Recorded) -> bool:
-    """Return whether some date of the log was a delta.
+    """Return whether some date of the log was a delta, or scoped.
 
     Example:
         >>> had_deltas({"extract": "full", "has_deltas": True}), had_deltas({"extract": "full"})
@@ -295,4 +322,4 @@ def had_deltas(past: Recorded) -> bool:
     Args:
         past: What the last commit recorded; empty of a log that is new.
     """
-    return bool(past) and (past.get("has_deltas", False) or past["extract"] == "delta")
+    return bool(past) and (past.get("has_deltas", False) or past["extract"] in PARTIAL)

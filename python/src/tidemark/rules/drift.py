@@ -43,7 +43,7 @@ def config_drift(cfg: Settings, plan: Plan, recorded: Recorded, origin: str = ""
     now, drift = plan["recorded"], []
     for name, label in FIXED.items():
         before, after = recorded.get(name, ""), now.get(name, "")
-        # full and delta may follow each other
+        # full, scoped and delta may follow each other
         may_change = name == "extract" and "events" not in (before, after)
         if str(before).lower() != str(after).lower() and not may_change:
             drift.append(f"{label} was {shown(before)} and is now {shown(after)}")
@@ -52,6 +52,12 @@ def config_drift(cfg: Settings, plan: Plan, recorded: Recorded, origin: str = ""
         arrival = "the order of arrival"
         drift.append(
             f"sequence_by was {shown(before) or arrival} and is now {shown(after) or arrival}"
+        )
+    before, after = recorded.get("scope", []), now.get("scope", [])
+    if before and sorted(map(str.lower, before)) != sorted(map(str.lower, after)):
+        drift.append(
+            f"scope was by {shown(before)} and is now by {shown(after)}, and dates were loaded by"
+            " what it was"
         )
     peppers = now.get("pepper"), recorded.get("pepper")
     if all(peppers) and peppers[0] != peppers[1]:

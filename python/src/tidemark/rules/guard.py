@@ -6,6 +6,9 @@ from tidemark.shapes.load import Figures
 from tidemark.shapes.opened import Run
 from tidemark.shapes.settings import Loaded, Settings
 
+#: Extracts by which keys are deleted that they do not have
+DELETING = ("full", "scoped")
+
 
 def deletes_too_much(cfg: Settings, figures: Figures) -> bool:
     """Return whether a full extract is empty or would delete more than it may.
@@ -30,13 +33,16 @@ def guarded_deletes(figures: Figures) -> dict[str, int]:
 
     Of a date that comes again that is of what there was by that date: with what it inserted, which
     is deleted where it does not come again, and without what it deleted, which has been let
-    through.
+    through. Of a scoped extract it is of the keys in the scopes that came.
 
     Example:
         >>> guarded_deletes({"existing": 100, "rows_deleted": 30})
         {'existing': 100, 'deleted': 30}
+        >>> guarded_deletes({"existing": 100, "in_scope": 40, "rows_deleted": 30})
+        {'existing': 40, 'deleted': 30}
     """
-    existing, deleted = figures.get("existing") or 0, figures.get("rows_deleted") or 0
+    existing = figures.get("in_scope", figures.get("existing")) or 0
+    deleted = figures.get("rows_deleted") or 0
     here = figures.get("here")
     if here:
         existing += here["inserted"] - here["deleted"]

@@ -110,6 +110,7 @@ class Figures(TypedDict, total=False):
     rows_synthetic_in_batch: ReadOnly[int]
     rows_synthetic_cross_batch: ReadOnly[int]
     existing: ReadOnly[int]  # keys that stood before
+    in_scope: ReadOnly[int]  # those of them that a scoped extract may delete
     here: ReadOnly[Mapping[str, int]]  # what a date that comes again has done to keys so far
     new_rejects: ReadOnly[int | None]  # of a date that comes again
     reasons: ReadOnly[Sequence[tuple[str, int]]]  # of rejects

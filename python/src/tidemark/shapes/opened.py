@@ -169,6 +169,7 @@ class Recorded(TypedDict, total=False):
     lacks: ReadOnly[list[str]]  # columns that did not come with the extract
     left_out: ReadOnly[list[str]]  # of the files, by the model's SELECT
     has_deltas: ReadOnly[bool]
+    scope: ReadOnly[list[str]]  # columns by which dates are full
     pepper: ReadOnly[str]  # the first digits of a digest of it
     not_yet: ReadOnly[list[str]]  # of a plan alone: columns that came later than its date
     is_past: ReadOnly[bool]  # of a plan alone: the date is not after the last one

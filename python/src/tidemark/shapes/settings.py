@@ -88,7 +88,7 @@ class _WithLog(TypedDict, total=False):
     rules: ReadOnly[list[RowRule]]
     ignore: ReadOnly[list[str]]
     sensitive: ReadOnly[list[str]]
-    extract: ReadOnly[Literal["full", "delta", "events"]]  # of a run, that of its date
+    extract: ReadOnly[Literal["full", "scoped", "delta", "events"]]  # of a run, that of its date
     format: ReadOnly[Literal["csv", "json", "parquet", "debezium", "canonical", "rows"]]
     options: ReadOnly[Mapping[str, Any]]  # of Spark's reader
     hash: ReadOnly[Literal["md5", "sha256"]]
@@ -106,8 +106,9 @@ class _WithLog(TypedDict, total=False):
 class _OfExtracts(TypedDict, total=False):
     compare: ReadOnly[Choice]
     effective_from: ReadOnly[str | None]  # a column
-    asked_extract: ReadOnly[Literal["full", "delta"]]  # what the YAML says, of any date
-    has_deltas: ReadOnly[bool]  # whether some date was a delta
+    scope: ReadOnly[list[str]]  # columns; of a run, also those by which dates were loaded
+    asked_extract: ReadOnly[Literal["full", "scoped", "delta"]]  # what the YAML says, of any date
+    has_deltas: ReadOnly[bool]  # whether some date was a delta, or scoped
 
 
 class _OfEvents(TypedDict, total=False):

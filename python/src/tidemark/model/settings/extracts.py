@@ -147,6 +147,19 @@ class ColumnsExcluded(BaseModel):
     exclude: Names = Field(description="All columns but these.")
 
 
+class Scope(BaseModel):
+    """The columns that say which part of all rows a full extract holds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    columns: Names = Field(
+        description=(
+            "Columns of the model, each in unique_key or compared as it is: neither sensitive nor "
+            "with compare_as. NULL is a value like others."
+        ),
+    )
+
+
 class ExtractSettings(LogSettings):
     """Settings of a `materialized: cdc` model whose SQL yields extracts."""
 
@@ -160,6 +173,15 @@ class ExtractSettings(LogSettings):
             "What an extract holds. full: every row, so a key that is gone is a delete. "
             "delta: only rows that may have changed, so a key that is gone was not supplied. "
             "A change holds from the next date on."
+        ),
+    )
+    scope: Scope | None = Field(
+        default=None,
+        description=(
+            "For extract: full. An extract is complete only for the values of these columns that "
+            "it holds, such as {columns: [region]}. Rows of other values were not supplied, and "
+            "stay. A scope that is added or taken out holds from the next date on; other columns "
+            "need a new log. Left out: an extract holds every row."
         ),
     )
     location: Name | None = Field(
@@ -221,7 +243,8 @@ class ExtractSettings(LogSettings):
         description=(
             "Delete-storm guard: a full extract that is empty, or would delete more than this part "
             "of the current table (of a date that comes again, of what there was by it), stops the "
-            "run, until --vars 'allow_deletes: true' lets it through once."
+            "run, until --vars 'allow_deletes: true' lets it through once. With scope it is a part "
+            "of the rows in the scopes that came, and an empty extract deletes nothing."
         ),
     )
 
