@@ -103,7 +103,7 @@ def completer() -> ShellCompleter:
     ("text", "wanted"),
     [
         ("sta", ["status"]),
-        ("re", ["rebuild", "rehash", "rejects", "reload", "report", "restate"]),
+        ("re", ["rebuild", "rehash", "rejects", "reload", "replay", "report", "restate"]),
         ("help hist", ["history"]),
         ("status ", ["customers", "orders"]),
         ("status customers or", ["orders"]),
