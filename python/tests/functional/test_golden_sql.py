@@ -51,7 +51,8 @@ def test_golden_sql__runs(session: Any, tmp_path: Path, name: str) -> None:
 
 KNOWN_STATES = (
     "relation string, commit_id bigint, kind string, state string, business_date date, "
-    "state_at timestamp, last_sequence_num bigint, source_commit_id bigint, rows_read bigint, "
+    "state_at timestamp, last_sequence_num bigint, source_commit_id bigint, "
+    "source_relation string, rows_read bigint, "
     "undone_by bigint, config string"
 )
 
@@ -78,6 +79,7 @@ def random_states(chance: random.Random, *kinds: str) -> list[tuple[Any, ...]]:
                         start + dt.timedelta(seconds=commit * 5 + (state == "rolled_back")),
                         chance.choice([None, commit * 10]),
                         chance.choice([None, commit * 100]),
+                        None,
                         chance.choice([None, commit * 7]),
                         commit + 1 if state == "rolled_back" and chance.random() < 0.5 else None,
                         chance.choice(
@@ -97,7 +99,7 @@ def test_judged_state__is_what_spark_works_out(session: Any) -> None:
     """Few commits are judged in Jinja, many by Spark: random histories, with ties and gaps."""
     macros = load_sql_macros()
     chance = random.Random(7)
-    kinds = ("load", "load", "load", "full_refresh", "rollback", "repeat")
+    kinds = ("load", "load", "load", "full_refresh", "rollback", "repeat", "promote")
     session.createDataFrame(random_states(chance, *kinds), KNOWN_STATES).createOrReplaceTempView(
         "judged_states"
     )
@@ -133,9 +135,12 @@ def test_judged_marks__are_what_spark_works_out(session: Any) -> None:
     """The same of what intervals and entities have read; each reads the entity of the next number."""
     macros = load_sql_macros()
     chance = random.Random(11)
-    kinds = ("scd2", "shred", "load", "load", "full_refresh", "rehash")
+    kinds = ("scd2", "shred", "load", "load", "full_refresh", "rehash", "promote")
     # what such a run records always says how far it has read
-    rows = [(*row[:7], row[1] * 100, row[1] * 7, *row[9:]) for row in random_states(chance, *kinds)]
+    rows = [
+        (*row[:7], row[1] * 100, None, row[1] * 7, *row[10:])
+        for row in random_states(chance, *kinds)
+    ]
     session.createDataFrame(rows, KNOWN_STATES).createOrReplaceTempView("judged_marks")
     session.sql("cache table judged_marks")
     last = macros["last_commits_sql"]("judged_marks")
