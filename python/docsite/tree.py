@@ -29,7 +29,7 @@ ORDER = {
     ],
     "explanation": [
         "glossary", "the-log", "time", "order-and-ties", "crash-safety", "faults", "hash-recipe",
-        "engines", "capture", "cost", "guarantees", "security", "limits",
+        "engines", "capture", "cost", "guarantees", "security", "limits", "compared", "leaving",
     ],
     "coming-from": [],
 }  # fmt: skip
