@@ -17,6 +17,7 @@ DOCS = "python/docs"
 ORDER = {
     "start": ["install", "five-minutes", "own-project"],
     "how-to": [
+        "cookbook",
         "extracts", "change-events", "enriched-events", "read", "change-feed", "timeline", "rules",
         "unit-tests", "plan-and-apply", "clones", "replay", "diff", "operations", "house-keeping",
         "console", "serve", "alarms", "lineage", "shell", "mirror-a-database", "set-up-databases",
