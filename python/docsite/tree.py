@@ -17,6 +17,7 @@ DOCS = "python/docs"
 ORDER = {
     "start": ["install", "five-minutes", "own-project"],
     "how-to": [
+        "cookbook",
         "extracts", "change-events", "enriched-events", "read", "change-feed", "timeline", "rules",
         "unit-tests", "plan-and-apply", "clones", "replay", "diff", "operations", "house-keeping",
         "console", "serve", "alarms", "lineage", "shell", "mirror-a-database", "set-up-databases",
@@ -29,7 +30,7 @@ ORDER = {
     ],
     "explanation": [
         "glossary", "the-log", "time", "order-and-ties", "crash-safety", "faults", "hash-recipe",
-        "engines", "capture", "cost", "guarantees", "security", "limits",
+        "engines", "capture", "cost", "guarantees", "security", "limits", "compared", "leaving",
     ],
     "coming-from": [],
 }  # fmt: skip
