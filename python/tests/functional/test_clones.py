@@ -96,10 +96,12 @@ def test_clone__goes_on_by_itself(project: Any) -> None:
     # files that the original removes are the clone's all the same
     load(entity, "2026-03-03")
     entity.operate("compact")
-    project.sql("set spark.databricks.delta.retentionDurationCheck.enabled = false")
     if project.file_format == "delta":
+        check = "spark.databricks.delta.retentionDurationCheck.enabled"
+        project.sql(f"set {check} = false")
         for table in TABLES:
             project.sql(f"vacuum {own}.{entity.name}{table} retain 0 hours")
+        project.sql(f"reset {check}")
     assert told(entity, dev) == told(alone, own)
     with schema_of_clones(project):
         entity.operate("rollback", to="2026-03-02")
