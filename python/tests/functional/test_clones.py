@@ -27,12 +27,20 @@ TABLES = ("", "__log", "__rejects")
 @contextmanager
 def schema_of_clones(project: Any) -> Iterator[str]:
     """Commands of dbt within are those of a target with the schema of the clones."""
-    own = project.schema
-    project.schema, project._manifest = f"{own}_dev", None
+    own, dev = project.schema, f"{project.schema}_dev"
+    parsed = project.__dict__.setdefault("parsed_by_schema", {})
+    _swap(project, parsed, own, dev)
     try:
-        yield project.schema
+        yield dev
     finally:
-        project.schema, project._manifest = own, None
+        _swap(project, parsed, dev, own)
+
+
+def _swap(project: Any, parsed: dict[str, Any], was: str, now: str) -> None:
+    """Go to another schema, with the project as it was parsed there."""
+    parsed[was] = project._manifest, project._parsed
+    project.schema = now
+    project._manifest, project._parsed = parsed.get(now, (None, None))
 
 
 def orders(project: Any, name: str = "orders") -> Entity:
@@ -97,11 +105,17 @@ def test_clone__goes_on_by_itself(project: Any) -> None:
     load(entity, "2026-03-03")
     entity.operate("compact")
     if project.file_format == "delta":
-        check = "spark.databricks.delta.retentionDurationCheck.enabled"
-        project.sql(f"set {check} = false")
+        # it lists folders with ten thousand tasks otherwise
+        settings = {
+            "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+            "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
+        }
+        for name, value in settings.items():
+            project.sql(f"set {name} = {value}")
         for table in TABLES:
             project.sql(f"vacuum {own}.{entity.name}{table} retain 0 hours")
-        project.sql(f"reset {check}")
+        for name in settings:
+            project.sql(f"reset {name}")
     assert told(entity, dev) == told(alone, own)
     with schema_of_clones(project):
         entity.operate("rollback", to="2026-03-02")
@@ -114,10 +128,12 @@ def test_clone__goes_on_by_itself(project: Any) -> None:
     left = project.folder_of("orders").parent.parent / f"{dev}.db" / "orders__rejects"
     left.mkdir(parents=True)
     (left / "part.parquet").touch()
-    assert "has files, and no table of the catalog" in clone(entity, expect_pass=False).output
-    assert (left / "part.parquet").exists()
-    (left / "_tidemark_clone").touch()
+    if project.file_format == "delta":  # Iceberg's tables lie in a folder of any name
+        assert "has files, and no table of the catalog" in clone(entity, expect_pass=False).output
+        assert (left / "part.parquet").exists()
+        (left / "_tidemark_clone").touch()
     clone(entity)
+    assert (left / "part.parquet").exists() == (project.file_format == "iceberg")
     assert told(entity, dev) == told(entity, own)
     clone(entity, remove=True)
     assert not project.session.catalog.tableExists(f"{dev}.{entity.name}__log")
@@ -174,7 +190,8 @@ def test_promote__that_dies(project: Any) -> None:
     own = project.schema
     load(entity, "2026-03-01", "2026-03-02")
     ends = set()
-    for point in POINTS:
+    # the fence of Iceberg's log is no statement of this kind
+    for point in POINTS[project.file_format == "iceberg" :]:
         clone(entity, replace=True)
         with schema_of_clones(project) as dev:
             load(entity, "2026-03-03")

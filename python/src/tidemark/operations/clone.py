@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tidemark.errors import DataError, UsageError
 from tidemark.operations.entity import asked_run, is_true, say
-from tidemark.operations.tables import SIDES, drop_any, kept_tables
+from tidemark.operations.tables import SIDES, kept_tables
 from tidemark.pipeline.commits import ensure_commits, entity_state, known_states, record_commit
 from tidemark.pipeline.promoting import copy_commits
 from tidemark.pipeline.tables import make_history_view, relation_exists
@@ -349,7 +349,7 @@ def _drop(warehouse: Warehouse, node: Values, there: Entity) -> None:
     history = warehouse.macro("side_relation", there.current, "history")
     warehouse.run(f"drop view if exists {history}")
     for table in _tables(warehouse, node, there.current):
-        drop_any(warehouse, table)
+        warehouse.adapter.drop_clone(table)
 
 
 def _forget(warehouse: Warehouse, there: Entity, condition: str) -> None:

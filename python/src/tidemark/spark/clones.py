@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -54,7 +55,8 @@ def clone_table(session: SparkSession, source: TableName, target: TableName) -> 
             f"{'.'.join(source)} does not lie on a disk of this machine, where its files could be "
             "linked: a table of an object store or of HDFS is not cloned"
         )
-    _begin(there)
+    # a table of Iceberg says where it lies: one that was renamed has the folder of its old name
+    there = _begin(there, may_lie_beside=is_iceberg(session))
     # what describes the table first: the files that it names are there then
     for name in _DESCRIBING:
         if (here / name).is_dir():
@@ -71,20 +73,39 @@ def clone_table(session: SparkSession, source: TableName, target: TableName) -> 
     return copied
 
 
-def _begin(folder: Path) -> None:
-    """Make the folder of a clone; what a killed one left there goes, and nothing else.
+def drop_clone(session: SparkSession, table: TableName) -> None:
+    """Drop a table and its folder, which a drop of Iceberg's leaves behind."""
+    folder = _folder(session, table)
+    schema, name = (part.replace("`", "``") for part in table)
+    session.sql(f"drop table if exists `{schema}`.`{name}`")
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _begin(folder: Path, *, may_lie_beside: bool) -> Path:
+    """Make the folder of a clone; what a killed one left goes, and nothing else.
+
+    Args:
+        folder: Where it is to lie.
+        may_lie_beside: Whether it may lie in one of another name, if this one has files.
 
     Raises:
         DataError: It has files of a table that the catalog does not know.
     """
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / _BEGUN).exists():
-        raise DataError(
-            f"{folder} has files, and no table of the catalog lies there: move them away, or "
-            "register the table"
-        )
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    own = re.compile(rf"{re.escape(folder.name)}(-[0-9a-f]{{32}})?")
+    for left in folder.parent.iterdir() if folder.parent.is_dir() else ():
+        if own.fullmatch(left.name) and (left / _BEGUN).exists():
+            shutil.rmtree(left)
+    if folder.is_dir() and any(folder.iterdir()):
+        if not may_lie_beside:
+            raise DataError(
+                f"{folder} has files, and no table of the catalog lies there: move them away, or "
+                "register the table"
+            )
+        folder = folder.with_name(f"{folder.name}-{uuid4().hex}")
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / _BEGUN).touch()
+    return folder
 
 
 def _folder(session: SparkSession, table: TableName) -> Path | None:

@@ -22,7 +22,7 @@ from tidemark.spark.catalog import (
     syntax_error,
     table_names,
 )
-from tidemark.spark.clones import clone_table
+from tidemark.spark.clones import clone_table, drop_clone
 from tidemark.spark.delta import (
     file_count,
     listed_bytes,
@@ -99,6 +99,15 @@ class TablesAdapter(SessionAdapter):
                 (target.schema, target.identifier),
             )
             return copied
+
+    def drop_clone(self, relation: Any) -> None:
+        """Drop a table and its folder.
+
+        Args:
+            relation: A table of a clone.
+        """
+        with self.connections.exception_handler(f"drop_clone({relation})"):
+            drop_clone(self._session, (relation.schema, relation.identifier))
 
     def clear_slices(self, relation: Any) -> int:
         """Remove the folders of slices that a killed run left without a table.
