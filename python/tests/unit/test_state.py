@@ -9,7 +9,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 import pytest
@@ -27,8 +27,9 @@ from tidemark.failures import (
     succeeded_at,
 )
 from tidemark.home import Home
-from tidemark.report.collect import run_rows, value_intervals
+from tidemark.report.collect import _NO_LOADS, run_rows, value_intervals
 from tidemark.run.options import RunOptions
+from tidemark.shapes.opened import Kind
 from tidemark.state import project as projects
 from tidemark.state.commits import Commit
 from tidemark.state.past import rows_as_of
@@ -792,3 +793,8 @@ def test_tables__an_object_store_that_the_environment_does_not_reach(
     said = str(raised.value)
     assert said.startswith("s3://lake/warehouse/shop.db/tidemark_commits__log cannot be asked for:")
     assert "AWS_ENDPOINT_URL" in said and "\n" not in said
+
+
+def test_report__tells_loads_from_other_commits() -> None:
+    kinds = set(get_args(Kind)) - _NO_LOADS
+    assert kinds == {"load", "full_refresh", "rollback", "feed", "scd2", "shred"}

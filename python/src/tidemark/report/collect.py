@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 
 # of an entity's columns those that changed most
 _COLUMNS = 10
-_NO_LOADS = {"savepoint", "clean", "compact", "rehash", "erase_key", "populate_manifest", "repeat"}
+_NO_LOADS = {
+    *("savepoint", "clean", "compact", "clone", "erase_key", "populate_manifest"),
+    *("rehash", "promote", "repeat"),
+}
 
 
 def collected(
