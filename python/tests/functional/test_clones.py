@@ -176,6 +176,32 @@ def test_promote__as_if_loaded_in_place(project: Any) -> None:
     assert told(entity, own) == was
 
 
+def test_clone__of_what_moves_meanwhile(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a clone of what the original is once it is whole: that has not moved since."""
+    from dbt.adapters.tidemark import tables
+    from tidemark.spark.clones import clone_table
+
+    entity = orders(project)
+    load(entity, "2026-03-01")
+    states = f"{project.schema}.tidemark_commits__log"
+    come = [
+        f"insert into {states} by name select * except (commit_id, kind, state_at), "
+        "commit_id + 1 as commit_id, 'clean' as kind, state_at + interval 1 second as state_at "
+        f"from {states} where state = 'completed'"
+    ]
+
+    def beside(*arguments: Any) -> int:
+        if come:
+            project.query(come.pop())
+        return clone_table(*arguments)
+
+    monkeypatch.setattr(tables, "clone_table", beside)
+    clone(entity)
+    with schema_of_clones(project):
+        load(entity, "2026-03-03")
+    assert "promoted 1 commit" in promote(entity).output
+
+
 # before the old log is shut, before the new one takes its name, and before current follows
 POINTS = (
     r"tidemark\.fence",

@@ -150,7 +150,8 @@ def _clone(
     _drop(warehouse, node, there)
     _forget(warehouse, there, f"commit_id <> {mark['commit_id']}")
     warehouse.run(f"create schema if not exists {there.current.include(identifier=False)}")
-    copied = _clone_tables(warehouse, node, here, there, commits)
+    copied, commits = _clone_tables(warehouse, node, here, there, commits)
+    mark = {**mark, "source_commit_id": commits[0]["commit_id"]}
     copy_commits(
         warehouse,
         (here.commits["states"], there.commits["states"]),
@@ -321,17 +322,21 @@ def _tables(warehouse: Warehouse, node: Values, current: Any) -> list[Any]:
 
 def _clone_tables(
     warehouse: Warehouse, node: Values, here: Entity, there: Entity, commits: list[CommitState]
-) -> int:
-    """Clone the tables as they stand between two commits; return how many files were copied."""
+) -> tuple[int, list[CommitState]]:
+    """Clone the tables as they stand between two commits.
+
+    Returns:
+        How many files were copied, and the commits that the tables have: a load may have come.
+    """
     for _ in range(_TRIES):
         copied = 0
         for table in _tables(warehouse, node, here.current):
             target = table.incorporate(path={"schema": there.current.schema})
             copied += warehouse.adapter.clone_table(table, target)
         if commits_of(warehouse, here) == commits:
-            return copied
+            return copied, commits
         _drop(warehouse, node, there)
-        commits[:] = _settled(warehouse, here)
+        commits = _settled(warehouse, here)
     raise DataError(f"{here.name}: it was written to each time that it was cloned: try again later")
 
 
