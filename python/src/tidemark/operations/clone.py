@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from tidemark.pipeline.commits import ensure_commits, entity_state, known_states
 from tidemark.pipeline.promoting import copy_commits
 from tidemark.pipeline.tables import make_history_view, relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
-from tidemark.rules.clones import commits_schema_there, schema_there
+from tidemark.rules.clones import commits_schema_there, deferred_schemas, schema_there
 from tidemark.rules.commits import CommitState, last_states
 from tidemark.shapes.opened import Commit, Commits, Run
 from tidemark.shapes.settings import Settings
@@ -52,8 +52,7 @@ def clone(
     known as that: the next call begins anew.
     """
     macro = warehouse.macro
-    if not macro("can", "remove_files"):
-        raise UsageError("clone and promote need `method: session`: they link files")
+    check_links_files(warehouse)
     node, run = macro("entity_node", entity, KINDS), asked_run(warehouse, is_true(dry_run))
     here = entity_here(warehouse, node, run)
     there = entity_there(warehouse, here, run, to)
@@ -62,14 +61,24 @@ def clone(
         _remove(warehouse, node, there, own, is_true(dry_run))
         return
     _check_free(warehouse, here, there, own, is_true(replace))
-    _settled(warehouse, here)
     if is_true(dry_run):
+        _settled(warehouse, here)
         tables = _tables(warehouse, node, here.current)
         noun = "table" if len(tables) == 1 else "tables"
         say(warehouse, entity, f"would clone {len(tables)} {noun} to {there.relation}")
         return
-    _clone(warehouse, node, here, there, base_schemas(warehouse, run, to))
+    _clone(warehouse, node, (here, there), own, base_schemas(warehouse, to))
     _tell_location(warehouse, node)
+
+
+def check_links_files(warehouse: Warehouse) -> None:
+    """Stop where Spark is at the end of a wire.
+
+    Raises:
+        UsageError: It is.
+    """
+    if not warehouse.macro("can", "remove_files"):
+        raise UsageError("clone and promote need `method: session`: they link files")
 
 
 def _tell_location(warehouse: Warehouse, node: Values) -> None:
@@ -91,60 +100,63 @@ def begin_deferred(warehouse: Warehouse, node: Values, state: str) -> None:
         node: The model.
         state: The folder of `--state`, with the manifest of the other target.
     """
-    told = _node_in(str(Path(state) / "manifest.json"), str(node["unique_id"]))
-    if told is None or not warehouse.macro("can", "remove_files"):
+    macro = warehouse.macro
+    if not macro("can", "remove_files"):
         return
-    macro, run = warehouse.macro, warehouse.macro("run_config")
-    current = macro("_table_of", node)
-    there = Entity(str(node["name"]), current, ensure_commits(warehouse, run))
-    own = commits_of(warehouse, there)
+    run = macro("run_config")
+    there = entity_here(warehouse, node, run)
+    current, own = there.current, commits_of(warehouse, there)
     is_left = bool(own) and mark_of(own[:1]) is not None and own[0]["state"] == "inflight"
     if (own and not is_left) or (not own and relation_exists(warehouse, current)):
         return
-    schemas = deferred_schemas(macro("target_schema"), current.schema, told)
-    if schemas is None:
+    manifest = Path(state) / "manifest.json"
+    other = _tables_in(manifest, manifest.stat().st_mtime_ns).get(str(node["unique_id"]))
+    schemas = other and deferred_schemas(macro("target_schema"), current.schema, other["schema"])
+    if not schemas:
         return
-    names = {"schema": told["schema"], "identifier": told["alias"]}
-    is_common = run["commits_schema"].lower() != schemas[1].lower()
-    commits_schema = run["commits_schema"] if is_common else schemas[0]
+    was, now = schemas
+    commits_schema = commits_schema_there(run["commits_schema"], now, was)
     others = macro("commits_relations", {**run, "commits_schema": commits_schema})
-    here = Entity(there.name, current.incorporate(path=names), others)
+    here = Entity(there.name, current.incorporate(path=other), others)
     is_there = relation_exists(warehouse, others["states"])
     if is_there and any(one["state"] == "completed" for one in commits_of(warehouse, here)):
-        _clone(warehouse, node, here, there, schemas)
+        _clone(warehouse, node, (here, there), own, schemas)
 
 
-@cache
-def _node_in(manifest: str, unique_id: str) -> Values | None:
-    with open(manifest, encoding="utf-8") as file:
-        found: Values | None = json.load(file)["nodes"].get(unique_id)
-    return found and {"schema": found["schema"], "alias": found["alias"]}
-
-
-def deferred_schemas(target: str, own: str, other: Values) -> tuple[str, str] | None:
-    """Return the schema that what is deferred to begins with, and the target's.
-
-    Example:
-        >>> deferred_schemas("dev", "dev_sales", {"schema": "prod_sales", "alias": "orders"})
-        ('prod', 'dev')
+@lru_cache(maxsize=1)
+def _tables_in(manifest: Path, written: int) -> dict[str, dict[str, str]]:
+    """Return the tables of a manifest of dbt by the ids of their nodes: each model asks for one.
 
     Args:
-        target: The schema of the target.
-        own: That of the model.
-        other: What it is deferred to.
+        manifest: The file.
+        written: When it was: of another time it is another one.
     """
-    added = own[len(target) :] if own.startswith(target) else None
-    if added is None or other["schema"] == own or not str(other["schema"]).endswith(added):
-        return None
-    schema = str(other["schema"])
-    return schema[: len(schema) - len(added)], target
+    nodes = json.loads(manifest.read_text(encoding="utf-8"))["nodes"]
+    return {
+        name: {"schema": node["schema"], "identifier": node["alias"]}
+        for name, node in nodes.items()
+        if "alias" in node
+    }
 
 
 def _clone(
-    warehouse: Warehouse, node: Values, here: Entity, there: Entity, schemas: tuple[str, str]
+    warehouse: Warehouse,
+    node: Values,
+    entities: tuple[Entity, Entity],
+    own: list[CommitState],
+    schemas: tuple[str, str],
 ) -> None:
-    run = warehouse.macro("run_config")
-    commits, own = _settled(warehouse, here), commits_of(warehouse, there)
+    """Clone a model.
+
+    Args:
+        warehouse: Where it is.
+        node: The model.
+        entities: The original, and the clone to be.
+        own: The commits that there are of the clone.
+        schemas: What their schemas begin with.
+    """
+    (here, there), run = entities, warehouse.macro("run_config")
+    commits = _settled(warehouse, here)
     mark = _mark(warehouse, here, there, commits, own, run)
     record_commit(warehouse, there.commits, mark, "inflight", {})
     _drop(warehouse, node, there)
@@ -172,7 +184,7 @@ def entity_here(warehouse: Warehouse, node: Values, run: Run) -> Entity:
     return Entity(str(node["name"]), current, ensure_commits(warehouse, run))
 
 
-def base_schemas(warehouse: Warehouse, run: Run, schema: Any) -> tuple[str, str]:
+def base_schemas(warehouse: Warehouse, schema: Any) -> tuple[str, str]:
     """Return the schema of the target, and that of its clones."""
     if not isinstance(schema, str) or not schema.strip():
         raise UsageError(f"a clone has a schema of its own, such as dev, found: {schema}")
@@ -188,7 +200,7 @@ def entity_there(warehouse: Warehouse, here: Entity, run: Run, schema: Any) -> E
     Raises:
         UsageError: It has no other place.
     """
-    was, now = base_schemas(warehouse, run, schema)
+    was, now = base_schemas(warehouse, schema)
     there = schema_there(here.name, str(here.current.schema), was, now)
     current = here.current.incorporate(path={"schema": there})
     commits_schema = commits_schema_there(run["commits_schema"], was, now)
@@ -272,7 +284,7 @@ def _mark(
 
     It tells the last commit of the original, whatever that was of.
     """
-    last_id = max([*(one["commit_id"] for one in [*commits[:1], *own[:1]])], default=None)
+    last_id = max(one["commit_id"] for one in [*commits[:1], *own[:1]])
     return {
         "commit_id": warehouse.macro("next_commit_id", last_id),
         "relation": there.relation,

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from tidemark.errors import DataError
+from tidemark.pipeline.applying import apply_load
 from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
+from tidemark.pipeline.committing import check_still_ours
 from tidemark.pipeline.opening import open_load, settled_state
+from tidemark.pipeline.replacing import check_replaced_log
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.shapes.load import Load, Outcome
 from tidemark.shapes.opened import Commit, Committing, Found, Kind, Noted, Opened, OpenedAtomic, Run
+from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
 
@@ -93,6 +98,29 @@ def operation_commit(
         "invocation_id": opened["run"]["invocation_id"],
         **more,
     }
+
+
+def replace_log(
+    warehouse: Warehouse, opened: Opened, plan: Plan, load: Load, commit: Commit, rows: int
+) -> None:
+    """Put the log that an operation has filled beside the old one in its place, and record that.
+
+    Args:
+        warehouse: Where it is.
+        opened: The entity.
+        plan: What becomes of each column.
+        load: The load of the operation.
+        commit: Its commit, in flight.
+        rows: How many rows the new log has.
+
+    Raises:
+        DataError: Another run has written to the old one meanwhile.
+    """
+    check_replaced_log(warehouse, opened, commit)
+    derived: Outcome = {"outcome": "commit", "figures": {"rows_logged": rows}}
+    check_still_ours(warehouse, opened, derived, commit)
+    apply_load(warehouse, opened, plan, load, commit)
+    record_commit(warehouse, opened["commits"], commit, "completed", {"rows_logged": rows})
 
 
 def begin_operation(warehouse: Warehouse, opened: Opened, commit: Commit) -> None:

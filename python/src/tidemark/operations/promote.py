@@ -8,21 +8,24 @@ from tidemark.errors import DataError, UsageError
 from tidemark.operations.clone import (
     Entity,
     base_schemas,
+    check_links_files,
     commits_of,
     entity_there,
     mark_of,
 )
-from tidemark.operations.entity import is_true, open_entity, operation_commit, say
-from tidemark.pipeline.applying import apply_load
+from tidemark.operations.entity import (
+    is_true,
+    open_entity,
+    operation_commit,
+    replace_log,
+    say,
+)
 from tidemark.pipeline.commits import entity_state, record_commit
-from tidemark.pipeline.committing import check_still_ours
-from tidemark.pipeline.promoting import Promoted
-from tidemark.pipeline.replacing import check_replaced_log
 from tidemark.pipeline.tables import SWAPPED, drop_new_log, relation_exists
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.commits import LOG_KINDS, CommitState
-from tidemark.shapes.load import Load, Outcome
-from tidemark.shapes.opened import Opened
+from tidemark.shapes.load import Load
+from tidemark.shapes.opened import Opened, Promoted, Recorded
 
 # what a clone does not have, or has still
 _MOVES = (*LOG_KINDS, "erase_key", "clean")
@@ -39,9 +42,7 @@ def promote(warehouse: Warehouse, entity: str, schema: Any, dry_run: Any) -> Non
         UsageError: There is no clone.
         DataError: One of the two has moved since, or is being written to.
     """
-    macro = warehouse.macro
-    if not macro("can", "remove_files"):
-        raise UsageError("clone and promote need `method: session`: they link files")
+    check_links_files(warehouse)
     opened = open_entity(warehouse, entity, "promote", is_true(dry_run))
     if opened["cfg"]["location_root"] is not None:
         raise UsageError(f"{entity}: it has a location_root, and its clone lies elsewhere")
@@ -65,7 +66,7 @@ def promote(warehouse: Warehouse, entity: str, schema: Any, dry_run: Any) -> Non
     if is_true(dry_run):
         say(warehouse, entity, f"would promote {told}")
         return
-    _promote(warehouse, opened, there, mark, own, base_schemas(warehouse, opened["run"], schema))
+    _promote(warehouse, opened, there, mark, own, base_schemas(warehouse, schema))
     say(warehouse, entity, f"promoted {told}")
 
 
@@ -130,12 +131,11 @@ def _promote(
         "was": schemas[1],
         "now": schemas[0],
     }
-    wanted: Any = {**settled["recorded"], "promoted": told}
+    recorded: Recorded = settled["recorded"] or {}
+    wanted: Recorded = {**recorded, "promoted": told}
     rows = macro("row_count", others["log"])
-    last: Any = {
-        **opened,
-        "state": {**state, "last_id": max(state["last_id"], own[0]["commit_id"])},
-    }
+    last_id = max(state["last_id"], own[0]["commit_id"])
+    last: Opened = {**opened, "state": {**state, "last_id": last_id}}
     commit = operation_commit(
         warehouse,
         last,
@@ -155,11 +155,8 @@ def _promote(
         raise DataError(
             f"{cfg['entity']}: {there.relation} was written to meanwhile. Nothing was promoted"
         )
-    check_replaced_log(warehouse, opened, commit)
-    derived: Outcome = {"outcome": "commit", "figures": {"rows_logged": rows}}
-    check_still_ours(warehouse, opened, derived, commit)
-    recorded_cfg = macro("recorded_cfg", cfg, settled["recorded"])
-    plan = macro("recorded_plan", settled["recorded"], cfg)
+    recorded_cfg = macro("recorded_cfg", cfg, recorded)
+    plan = macro("recorded_plan", recorded, cfg)
     load: Load = {
         "kind": "promote",
         "forward": False,
@@ -167,5 +164,4 @@ def _promote(
         "business_date": None,
     }
     held: Opened = {**opened, "cfg": recorded_cfg}
-    apply_load(warehouse, held, plan, load, commit)
-    record_commit(warehouse, commits, commit, "completed", {"rows_logged": rows})
+    replace_log(warehouse, held, plan, load, commit, rows)

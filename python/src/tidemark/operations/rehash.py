@@ -8,20 +8,24 @@ from tidemark.errors import DataError
 from tidemark.hashing.recipe import RECIPE_VERSION
 from tidemark.model.problems import raise_problems
 from tidemark.model.suggestions import did_you_mean
-from tidemark.operations.entity import entity_config, is_true, operation_commit, say
-from tidemark.pipeline.applying import apply_load
+from tidemark.operations.entity import (
+    entity_config,
+    is_true,
+    operation_commit,
+    replace_log,
+    say,
+)
 from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
-from tidemark.pipeline.committing import check_still_ours
 from tidemark.pipeline.extracts import type_compared_values
 from tidemark.pipeline.given import pepper_check
-from tidemark.pipeline.replacing import check_replaced_log, erases_beside
+from tidemark.pipeline.replacing import erases_beside
 from tidemark.pipeline.tables import evolve_rejects
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.column_plan import had_deltas
 from tidemark.rules.drift import column_role, keys_in_order, recorded_layout, shown
 from tidemark.rules.names import is_chosen
 from tidemark.rules.timeline import with_last
-from tidemark.shapes.load import Load, Outcome
+from tidemark.shapes.load import Load
 from tidemark.shapes.opened import (
     Inflight,
     Opened,
@@ -90,11 +94,7 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
         "business_date": state["last_date"],
     }
     load = with_last(load, state)
-    check_replaced_log(warehouse, opened, commit)
-    derived: Outcome = {"outcome": "commit", "figures": {"rows_logged": rows}}
-    check_still_ours(warehouse, opened, derived, commit)
-    apply_load(warehouse, opened, plan, load, commit)
-    record_commit(warehouse, commits, commit, "completed", {"rows_logged": rows})
+    replace_log(warehouse, opened, plan, load, commit, rows)
     say(warehouse, entity, f"rehashed in commit {commit['commit_id']}")
 
 

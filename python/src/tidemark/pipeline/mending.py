@@ -22,7 +22,7 @@ from tidemark.pipeline.tables import (
 from tidemark.pipeline.timeline import steps_of_rollback
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.drift import is_retagged
-from tidemark.rules.timeline import with_last
+from tidemark.rules.timeline import REWRITING, with_last
 from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Commit, Found, Inflight, Noted, Opened, Relations, State
 from tidemark.shapes.settings import Settings
@@ -131,7 +131,7 @@ def log_has_landed(warehouse: Warehouse, opened: Found, commit: Commit, numbers:
     """Say whether the log has a commit."""
     log, commit_id, kind = opened["relations"]["log_table"], commit["commit_id"], commit["kind"]
     logged = numbers["rows_logged"]
-    if kind in ("rehash", "promote"):
+    if kind in REWRITING:
         old = warehouse.macro("old_relation", log, commit_id)
         return (
             not relation_exists(warehouse, log)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.pipeline.commits import entity_state
@@ -11,17 +11,7 @@ from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.timeline import with_last
 from tidemark.shapes.load import Load
-from tidemark.shapes.opened import Commit, Opened
-
-
-class Promoted(TypedDict):
-    """Where a promotion has its commits from: kept with it, so that whoever finishes it knows."""
-
-    schema: str  # of the table of commits of the clone
-    relation: str  # the clone, schema.name
-    mark: int  # the commit that made it
-    was: str  # what names of its tables begin with
-    now: str  # and with what here
+from tidemark.shapes.opened import Commit, Opened, Promoted
 
 
 def copy_commits(

@@ -9,6 +9,7 @@ from tidemark.pipeline.committing import raise_finished, raise_moved
 from tidemark.pipeline.tables import has_commit, relation_exists
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.commits import REPLACING
+from tidemark.rules.timeline import REWRITING
 from tidemark.shapes.opened import Commit, Commits, Found, Inflight, Opened
 
 
@@ -63,7 +64,7 @@ def check_is_alone(warehouse: Warehouse, opened: Opened, commit: Commit) -> None
         any(int(left["commit_id"]) != commit_id for left in state["inflight"])
         or int(state["last_commit_id"] or 0) > int(opened["state"]["last_commit_id"] or 0)
         or (
-            commit["kind"] in ("rehash", "promote")
+            commit["kind"] in REWRITING
             and erases_beside(warehouse, commits, relation, opened["state"]["last_id"])
         )
     )
@@ -108,7 +109,7 @@ def has_new_log(warehouse: Warehouse, log_table: Any, commit: Commit, rows: Any)
     new_log = warehouse.macro("new_relation", log_table)
     if not relation_exists(warehouse, new_log):
         return False
-    if commit["kind"] != "full_refresh":
+    if commit["kind"] in REWRITING:
         return bool(warehouse.macro("row_count", new_log) == int(rows or 0))
     return rows == 0 or has_commit(warehouse, new_log, commit["commit_id"])
 

@@ -41,3 +41,21 @@ def commits_schema_there(own: str, was: str, now: str) -> str:
         now: What clones have in its place.
     """
     return now if own.lower() == was.lower() else own
+
+
+def deferred_schemas(target: str, own: str, other: str) -> tuple[str, str] | None:
+    """Return what the schema of a model that is deferred to begins with, and what its own does.
+
+    Example:
+        >>> deferred_schemas("dev", "dev_sales", "prod_sales")
+        ('prod', 'dev')
+
+    Args:
+        target: The schema of the target.
+        own: That of the model.
+        other: That of the model that it is deferred to.
+    """
+    added = own[len(target) :] if own.startswith(target) else None
+    if added is None or other == own or not other.endswith(added):
+        return None
+    return other[: len(other) - len(added)], target

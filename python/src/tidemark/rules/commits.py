@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tidemark.rules.timeline import LOADS
+from tidemark.rules.timeline import LOADS, REWRITING
 from tidemark.shapes.opened import DatedLoad, Inflight, State
 
 CommitState = Mapping[str, Any]
 
-LOG_KINDS = ("load", "full_refresh", "rehash", "promote", "rollback")
-REPLACING = ("full_refresh", "rehash", "promote")
+LOG_KINDS = (*LOADS, *REWRITING, "rollback")
+REPLACING = ("full_refresh", *REWRITING)
 """With these a new log takes the place of the old one."""
 
 

@@ -15,6 +15,8 @@ from tidemark.shapes.opened import LastLoad
 Commit = Mapping[str, Any]
 
 LOADS = ("load", "full_refresh")
+REWRITING = ("rehash", "promote")
+"""They write the log anew and load nothing: what was loaded before them holds."""
 
 
 def live_commits(timeline: Sequence[Commit], head: int) -> dict[int, bool]:
@@ -75,7 +77,7 @@ def steps_to(timeline: Sequence[Commit], target: int) -> Steps:
     moved = [
         commit
         for commit in timeline
-        if commit["kind"] not in ("rehash", "promote")
+        if commit["kind"] not in REWRITING
         and (commit["commit_id"] in now) != (commit["commit_id"] in then)
     ]
     if all(commit["kind"] == "rollback" for commit in moved):

@@ -150,6 +150,16 @@ class RecordedSource(TypedDict, total=False):
     open_snapshot: int | None  # the commit since which there are rows of one that goes on
 
 
+class Promoted(TypedDict):
+    """Where a promotion has its commits from: kept with it, so that whoever finishes it knows."""
+
+    schema: ReadOnly[str]  # of the table of commits of the clone
+    relation: ReadOnly[str]  # the clone, schema.name
+    mark: ReadOnly[int]  # the commit that made it
+    was: ReadOnly[str]  # what names of its tables begin with
+    now: ReadOnly[str]  # and with what here
+
+
 class Recorded(TypedDict, total=False):
     """What a commit records, to which later loads are held; earlier releases recorded less."""
 
@@ -169,6 +179,7 @@ class Recorded(TypedDict, total=False):
     lacks: ReadOnly[list[str]]  # columns that did not come with the extract
     left_out: ReadOnly[list[str]]  # of the files, by the model's SELECT
     has_deltas: ReadOnly[bool]
+    promoted: ReadOnly[Promoted]  # of a promotion
     scope: ReadOnly[list[str]]  # columns by which dates are full
     pepper: ReadOnly[str]  # the first digits of a digest of it
     not_yet: ReadOnly[list[str]]  # of a plan alone: columns that came later than its date

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from tidemark.errors import DataError, UsageError
 from tidemark.spark.delta.log import log_of, newest
-from tidemark.spark.files import hadoop_path, java_class, table_identifier
+from tidemark.spark.files import java_class, table_folder
 from tidemark.spark.iceberg import is_iceberg
 from tidemark.spark.places import register_delta, register_iceberg
 from tidemark.state.folders import NAME_PROPERTY
@@ -49,12 +49,13 @@ def clone_table(session: SparkSession, source: TableName, target: TableName) -> 
         UsageError: The tables do not lie on a disk of this machine.
         DataError: Where the new one would lie there are files.
     """
-    here, there = _folder(session, source), _folder(session, target)
-    if here is None or there is None:
+    folders = [table_folder(session, *table) for table in (source, target)]
+    if None in folders:
         raise UsageError(
             f"{'.'.join(source)} does not lie on a disk of this machine, where its files could be "
             "linked: a table of an object store or of HDFS is not cloned"
         )
+    here, there = (Path(str(folder)) for folder in folders)
     # a table of Iceberg says where it lies: one that was renamed has the folder of its old name
     there = _begin(there, may_lie_beside=is_iceberg(session))
     # what describes the table first: the files that it names are there then
@@ -74,10 +75,10 @@ def clone_table(session: SparkSession, source: TableName, target: TableName) -> 
 
 
 def drop_clone(session: SparkSession, table: TableName) -> None:
-    """Drop a table and its folder, which a drop of Iceberg's leaves behind."""
-    folder = _folder(session, table)
+    """Drop a table that is there and its folder, which a drop of Iceberg's leaves behind."""
+    folder = table_folder(session, *table)
     schema, name = (part.replace("`", "``") for part in table)
-    session.sql(f"drop table if exists `{schema}`.`{name}`")
+    session.sql(f"drop table `{schema}`.`{name}`")
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -106,21 +107,6 @@ def _begin(folder: Path, *, may_lie_beside: bool) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _BEGUN).touch()
     return folder
-
-
-def _folder(session: SparkSession, table: TableName) -> Path | None:
-    """Return where a table lies on this machine, or would."""
-    jvm: Any = session._jvm
-    state = session._jsparkSession.sessionState()
-    catalog, identifier = state.catalog(), table_identifier(jvm, *table)
-    if catalog.tableExists(identifier):
-        place = catalog.getTableMetadata(identifier).location()
-    else:
-        place = catalog.defaultTablePath(identifier)
-    system = java_class(jvm, "org.apache.hadoop.fs.FileSystem")
-    scheme = place.getScheme() or system.getDefaultUri(state.newHadoopConf()).getScheme()
-    path = hadoop_path(jvm, place).toUri().getPath()
-    return Path(str(path)) if scheme == "file" else None
 
 
 def _link(here: Path, there: Path) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidemark.failures import Failure
+from tidemark.rules.timeline import REWRITING
 from tidemark.state.calendar import missing_dates
 from tidemark.state.commits import LOADS, RUNS, Commit
 from tidemark.state.project import Entity
@@ -269,7 +270,7 @@ def _is_news(commit: Commit, read: Commit) -> bool:
     if commit.kind == "load":
         # what changed nothing has no rows in the log, by which intervals say how far they read
         return commit.changed > 0 or bool(commit.is_correction) or commit.rows_inserted is None
-    if commit.kind in ("rehash", "promote"):
+    if commit.kind in REWRITING:
         # it leaves the numbers in the log as they are
         return commit.commit_id > read.commit_id
     return commit.kind in (*LOADS, "rollback")
