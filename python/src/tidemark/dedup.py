@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tidemark.errors import ConfigError
+from tidemark.rules.quoted import back_ticked
 from tidemark.shred.canonical import line_hash, synthetic_id, with_duplicate
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def deduplicate_batch(events: DataFrame, steps: Iterable[str] = STEPS) -> DataFr
     # as numbers: in Python a timestamp would pass through the time zone of the worker
     flat = events.selectExpr(
         *(
-            f"unix_micros({_quoted(c)}) as {_quoted(c)}" if c in stamps else _quoted(c)
+            f"unix_micros({back_ticked(c)}) as {back_ticked(c)}" if c in stamps else back_ticked(c)
             for c in events.columns
         )
     )
@@ -127,7 +128,9 @@ def deduplicate_batch(events: DataFrame, steps: Iterable[str] = STEPS) -> DataFr
     )
     return found.selectExpr(
         *(
-            f"timestamp_micros({_quoted(c)}) as {_quoted(c)}" if c in stamps else _quoted(c)
+            f"timestamp_micros({back_ticked(c)}) as {back_ticked(c)}"
+            if c in stamps
+            else back_ticked(c)
             for c in found.columns
         )
     )
@@ -141,10 +144,6 @@ def _checked(events: DataFrame, steps: Iterable[str]) -> frozenset[str]:
     if missing:
         raise ConfigError(f"events lacks {', '.join(missing)}: pass what read_events() gives")
     return chosen
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _preference(at: dict[str, int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:

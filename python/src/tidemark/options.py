@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tidemark.errors import TidemarkError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 class WordsOption(click.Option):
@@ -58,6 +63,37 @@ exclude_option = click.option(
 verbose_option = click.option(
     "--verbose", "-v", is_flag=True, help="Show dbt's own lines, on stderr."
 )
+
+
+samples_option = click.option(
+    "--samples",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Of how many keys to show what differs.",
+)
+markdown_option = click.option(
+    "--markdown", is_flag=True, help="The same as Markdown, for a pull request."
+)
+
+
+def schema_option(model: type[BaseModel]) -> Callable[[Any], Any]:
+    """Return the option that prints the JSON Schema of what a command's --json prints."""
+
+    def show(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+        if is_asked:
+            click.echo(json.dumps(model.model_json_schema(), indent=2))
+            ctx.exit()
+
+    return click.option(
+        "--schema",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help="Print the JSON Schema of --json, and nothing else.",
+    )
 
 
 EXIT_DIFFERENT = 2

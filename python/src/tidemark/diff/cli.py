@@ -14,7 +14,13 @@ from tidemark.diff.model import Differences
 from tidemark.diff.rows import compare_rows
 from tidemark.diff.sides import DatabaseTable, Schema, side_of
 from tidemark.errors import ConfigError
-from tidemark.options import EXIT_DIFFERENT, JudgingCommand
+from tidemark.options import (
+    EXIT_DIFFERENT,
+    JudgingCommand,
+    markdown_option,
+    samples_option,
+    schema_option,
+)
 from tidemark.run.dates import parse_business_dates
 from tidemark.state.cli import READ, chosen_entities, open_project, reading
 from tidemark.state.project import KnownProject
@@ -59,24 +65,11 @@ Examples:
 )
 
 
-def _print_schema(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
-    if is_asked:
-        click.echo(json.dumps(Differences.model_json_schema(), indent=2))
-        ctx.exit()
-
-
 @click.command(epilog=_EPILOG, cls=JudgingCommand)
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @click.argument("last", metavar="[DATE]", required=False)
-@click.option(
-    "--samples",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Of how many keys to show what differs.",
-)
+@samples_option
 @click.option(
     "--key",
     metavar="COLUMN,…",
@@ -86,15 +79,8 @@ def _print_schema(ctx: click.Context, _: click.Parameter, is_asked: bool) -> Non
 @click.option(
     "--all-columns", is_flag=True, help="Compare the columns that Tidemark adds, too: _commit_id, …"
 )
-@click.option("--markdown", is_flag=True, help="The same as Markdown, for a pull request.")
-@click.option(
-    "--schema",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_schema,
-    help="Print the JSON Schema of --json, and nothing else.",
-)
+@markdown_option
+@schema_option(Differences)
 @reading
 def diff(
     a: str,

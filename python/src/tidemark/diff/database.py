@@ -35,6 +35,7 @@ from tidemark.replicator.reconcile.forms import (
 )
 from tidemark.replicator.reconcile.sides import SourceSide
 from tidemark.state.project import KnownProject
+from tidemark.state.tables import quoted
 
 if TYPE_CHECKING:
     from tidemark.capture.checks.findings import Queries
@@ -230,7 +231,7 @@ def copied(
         raise ConfigError(f"{theirs.name}: {error}") from error
     pairing = replace(pairing, left_out={**left_out, **pairing.left_out})
     db.execute("create schema diff")
-    ours.show(db, "stored_in", [(one.name, f'"{one.name}"') for one in pairing.columns])
+    ours.show(db, "stored_in", [(one.name, quoted(one.name)) for one in pairing.columns])
     db.execute(f"create table {_TABLE} as select * from stored_in")
     own_pairing = replace(
         pairing,

@@ -13,6 +13,7 @@ from tidemark.hashing.casts import cast_values, payload_of, readers_of, values_o
 from tidemark.hashing.recipe import ALGORITHMS, PEPPER_VARIABLE
 from tidemark.hashing.rows import RowEncoder
 from tidemark.hashing.types import STRINGS, Type, parse_type, type_of_spark
+from tidemark.rules.quoted import back_ticked
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -133,7 +134,7 @@ def cast_and_hash(
     if isinstance(rows, DataFrame):
         _check_names(rows.columns, "columns", columns)
         session = rows.sparkSession
-        selected = rows.select(*(_quoted(name) for name in names))
+        selected = rows.select(*(back_ticked(name) for name in names))
         arrived = {field.name: field.dataType.simpleString() for field in selected.schema.fields}
         for name, found in zip(names, arrived.values(), strict=True):
             if found not in ("string", columns[name]):
@@ -245,10 +246,6 @@ def _check_names(known: Iterable[str], setting: str, names: Iterable[str]) -> No
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else f": the columns are {', '.join(known)}"
             raise ConfigError(f"{setting} names column {name}, which the rows do not have{hint}")
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _schema(schema: Any, added: Sequence[str]) -> Any:

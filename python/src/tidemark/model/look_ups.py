@@ -8,6 +8,7 @@ from typing import Any
 from tidemark.model.given import Config
 from tidemark.model.settings.row_rules import LookUp
 from tidemark.model.unit_tests import input_of
+from tidemark.rules.quoted import back_ticked
 
 
 def look_up_of(given: LookUp, column: str | None) -> dict[str, Any] | None:
@@ -83,10 +84,10 @@ def look_up_sql(look_up: Mapping[str, Any], prefix: str, relation: str) -> str:
         prefix: What names of its own begin with.
         relation: The other table, as SQL names it.
     """
-    columns = [_quoted(name) for name in look_up["columns"]]
+    columns = [back_ticked(name) for name in look_up["columns"]]
     aliases = names_of_fields(look_up, prefix)
     pairs = zip(look_up["fields"], aliases, strict=True)
-    fields = ", ".join(f"{_quoted(field)} as {alias}" for field, alias in pairs)
+    fields = ", ".join(f"{back_ticked(field)} as {alias}" for field, alias in pairs)
     missing = " or ".join(f"{column} is null" for column in columns)
     same = " and ".join(compared_look_up(look_up, prefix))
     return (
@@ -97,7 +98,7 @@ def look_up_sql(look_up: Mapping[str, Any], prefix: str, relation: str) -> str:
 
 def compared_look_up(look_up: Mapping[str, Any], prefix: str) -> list[str]:
     """Return what a look-up compares, each column with its field."""
-    columns = [_quoted(name) for name in look_up["columns"]]
+    columns = [back_ticked(name) for name in look_up["columns"]]
     pairs = zip(names_of_fields(look_up, prefix), columns, strict=True)
     return [f"{alias} = {column}" for alias, column in pairs]
 
@@ -105,7 +106,3 @@ def compared_look_up(look_up: Mapping[str, Any], prefix: str) -> list[str]:
 def names_of_fields(look_up: Mapping[str, Any], prefix: str) -> Sequence[str]:
     """Return what the fields of the other table are called within a look-up."""
     return [f"{prefix}_{number}" for number, _ in enumerate(look_up["fields"], start=1)]
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -13,6 +13,7 @@ from tidemark.model.given import Config
 from tidemark.model.look_ups import look_up_of, look_up_problems, shown_look_up
 from tidemark.model.problems import read_named, told_twice
 from tidemark.model.settings.row_rules import RowRule
+from tidemark.rules.quoted import back_ticked, literal
 
 _NEEDS = (
     "check, or relationships: {columns, to, fields} with as many columns as fields",
@@ -84,7 +85,7 @@ def _check_of(rule: RowRule, column: str | None) -> str | None:
     if column is None:
         return None
     values = ", ".join(_literal(value) for value in rule.accepted_values or [])
-    return f"`{column.replace('`', '``')}` in ({values})" if values else None
+    return f"{back_ticked(column)} in ({values})" if values else None
 
 
 def _conditions(rule: RowRule) -> list[str]:
@@ -99,8 +100,7 @@ def _literal(value: Any) -> str:
         return str(value)
     if isinstance(value, dt.date):
         return f"date'{value.isoformat()}'"
-    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{text}'"
+    return literal(str(value))
 
 
 def _part(at_most: str | float | None) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,9 @@ from tidemark.options import (
     EXIT_DIFFERENT,
     JudgingCommand,
     exclude_option,
+    markdown_option,
+    samples_option,
+    schema_option,
     select_option,
     verbose_option,
 )
@@ -51,12 +53,6 @@ Examples:
 """
 
 
-def _print_schema(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
-    if is_asked:
-        click.echo(json.dumps(Replay.model_json_schema(), indent=2))
-        ctx.exit()
-
-
 @click.command(epilog=_EPILOG, cls=JudgingCommand)
 @select_option
 @exclude_option
@@ -69,23 +65,9 @@ def _print_schema(ctx: click.Context, _: click.Parameter, is_asked: bool) -> Non
 @click.option("--to", "until", metavar="DATE", help="The last one. Default: the last loaded.")
 @click.option("--in", "clones", metavar="SCHEMA", required=True, help="The schema of the clones.")
 @click.option("--replace", "replaces", is_flag=True, help="Clone anew what is a clone there.")
-@click.option(
-    "--samples",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Of how many keys to show what differs.",
-)
-@click.option("--markdown", is_flag=True, help="The same as Markdown, for a pull request.")
-@click.option(
-    "--schema",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_schema,
-    help="Print the JSON Schema of --json, and nothing else.",
-)
+@samples_option
+@markdown_option
+@schema_option(Replay)
 @reading
 @verbose_option
 def replay(

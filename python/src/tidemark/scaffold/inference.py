@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
+from tidemark.rules.quoted import back_ticked
+
 _INTEGER = re.compile(r"0|-?[1-9]\d*")
 _FRACTION = re.compile(r"-?(?:0|[1-9]\d*)?\.\d+")
 _SCIENTIFIC = re.compile(r"-?(?:0|[1-9]\d*)?\.\d+[eE][+-]?\d+")
@@ -202,4 +204,4 @@ def field_name(name: str) -> str:
     """A field's name in a struct type."""
     if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         return name
-    return "`" + name.replace("`", "``") + "`"
+    return back_ticked(name)

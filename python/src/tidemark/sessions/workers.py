@@ -30,6 +30,7 @@ from tidemark.engine.quoted import PEPPER
 from tidemark.engine.types import known_type
 from tidemark.errors import TidemarkError
 from tidemark.hashing.recipe import PEPPER_VARIABLE
+from tidemark.rules.quoted import back_ticked
 from tidemark.sessions.declined import Declined
 from tidemark.sessions.duck import (
     Answer,
@@ -185,7 +186,7 @@ class WorkersSession:
                 continue
             run.unmade.discard(_plain(name))
             of = run.views[_plain(name)]
-            spark, quoted = self._spark(), _quoted(_plain(name))
+            spark, quoted = self._spark(), back_ticked(_plain(name))
             if isinstance(of, str):
                 self.make_ready(of)
                 make_view(spark, quoted, of)
@@ -462,7 +463,7 @@ class WorkersSession:
 
     def _worked_out(self, run: _Run, name: str) -> Files:
         """Have Spark work a view out, once, into files."""
-        spark, quoted = self._spark(), _quoted(name)
+        spark, quoted = self._spark(), back_ticked(name)
         self.make_ready(quoted)
         return self._write(run, name, spark.table(quoted))
 
@@ -474,7 +475,9 @@ class WorkersSession:
         rows.write.parquet(f"file://{folder}")
         paths = tuple(str(path) for path in sorted(folder.glob("*.parquet")))
         files = Files(paths, tuple(Stored(name, name, kind) for name, kind in columns))
-        view_rows(spark, _quoted(name), spark.read.schema(rows.schema).parquet(f"file://{folder}"))
+        view_rows(
+            spark, back_ticked(name), spark.read.schema(rows.schema).parquet(f"file://{folder}")
+        )
         run.know(name, files, is_made=True)
         return files
 
@@ -504,7 +507,7 @@ def _frame_of(spark: SparkSession, files: Files) -> DataFrame:
     return rows.select(
         *[
             # what the reader's file lacks are texts: see staged_columns()
-            (col(_quoted(one.field)) if one.field in there else lit(None).cast("string")).alias(
+            (col(back_ticked(one.field)) if one.field in there else lit(None).cast("string")).alias(
                 one.name
             )
             for one in files.columns
@@ -514,10 +517,6 @@ def _frame_of(spark: SparkSession, files: Files) -> DataFrame:
 
 def _declined(reason: str) -> Answer:
     return Answer(declined=reason)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _plain(name: str) -> str:

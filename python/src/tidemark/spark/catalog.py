@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from tidemark.rules.quoted import back_ticked
 from tidemark.spark.cached import forget_cached
 from tidemark.spark.files import each, table_identifier
 from tidemark.spark.messages import readable_error
@@ -129,7 +130,7 @@ def _type_text(kind: DataType) -> str:
 
 
 def _field_text(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+    return name if _PLAIN_NAME.fullmatch(name) else back_ticked(name)
 
 
 def forget_views(session: SparkSession, prefix: str) -> None:
@@ -144,6 +145,6 @@ def forget_views(session: SparkSession, prefix: str) -> None:
     for view in each(found):
         name = str(view.table())
         if name.lower().startswith(prefix.lower()) and "__" not in name[len(prefix) :]:
-            forget_cached(session, "`" + name.replace("`", "``") + "`")
+            forget_cached(session, back_ticked(name))
             # Spark's own way looks for the view in all that is cached, where ours never is
             catalog.dropTempView(name)

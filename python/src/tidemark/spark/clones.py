@@ -19,6 +19,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from tidemark.errors import DataError, UsageError
+from tidemark.rules.quoted import back_ticked, literal
 from tidemark.spark.delta.log import log_of, newest
 from tidemark.spark.files import java_class, table_folder
 from tidemark.spark.iceberg import is_iceberg
@@ -77,8 +78,7 @@ def clone_table(session: SparkSession, source: TableName, target: TableName) -> 
 def drop_clone(session: SparkSession, table: TableName) -> None:
     """Drop a table that is there and its folder, which a drop of Iceberg's leaves behind."""
     folder = table_folder(session, *table)
-    schema, name = (part.replace("`", "``") for part in table)
-    session.sql(f"drop table `{schema}`.`{name}`")
+    session.sql(f"drop table {_in_sql(table)}")
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -153,12 +153,12 @@ def _become_another(session: SparkSession, table: TableName) -> None:
 
 def _tell_name(session: SparkSession, table: TableName) -> None:
     """Have a table that says its name say the new one."""
-    schema, name = (part.replace("`", "``") for part in table)
-    told = {
-        row[0]: row[1] for row in session.sql(f"show tblproperties `{schema}`.`{name}`").collect()
-    }
+    rows = session.sql(f"show tblproperties {_in_sql(table)}").collect()
+    told = {row[0]: row[1] for row in rows}
     if told.get(NAME_PROPERTY, table[1]) != table[1]:
-        value = table[1].replace("\\", "\\\\").replace("'", "\\'")
-        session.sql(
-            f"alter table `{schema}`.`{name}` set tblproperties ('{NAME_PROPERTY}' = '{value}')"
-        )
+        properties = f"'{NAME_PROPERTY}' = {literal(table[1])}"
+        session.sql(f"alter table {_in_sql(table)} set tblproperties ({properties})")
+
+
+def _in_sql(table: TableName) -> str:
+    return ".".join(map(back_ticked, table))

@@ -18,6 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from tidemark.home import Home, project_above
+from tidemark.rules.quoted import back_ticked, literal
 from tidemark.spark.delta.create import catalog_table
 from tidemark.spark.files import hadoop_path, java_class, table_identifier
 from tidemark.spark.iceberg import is_iceberg
@@ -121,8 +122,8 @@ def follow_files(session: SparkSession, home: Home, table: str, column: str, pat
         for scheme in ("file:", "file://"):
             old, new = (f"{scheme}{address}/" for address in addresses)
             session.sql(
-                f"update {table} set {column} = {_literal(new)} || "
-                f"substring({column}, {len(old) + 1}) where startswith({column}, {_literal(old)})"
+                f"update {table} set {column} = {literal(new)} || "
+                f"substring({column}, {len(old) + 1}) where startswith({column}, {literal(old)})"
             )
     _write(home, None, {**known, "followed": [*known.get("followed", []), table]})
 
@@ -162,11 +163,6 @@ def _write(home: Home, was: str | None, known: Mapping[str, Any], is_filled: boo
     new = home.places.with_suffix(f".{os.getpid()}")
     new.write_text(json.dumps(noted), encoding="utf-8")
     new.replace(home.places)
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -269,12 +265,12 @@ def register_iceberg(session: SparkSession, schema: str, name: str, folder: Path
     catalog = session._jsparkSession.sessionState().catalog()
     if not catalog.tableExists(table_identifier(session._jvm, schema, name)):
         session.sql(
-            f"call spark_catalog.system.register_table({_literal(f'{schema}.`{name}`')}, "
-            f"{_literal(f'file:{newest_description(folder)}')})"
+            f"call spark_catalog.system.register_table({literal(f'{schema}.`{name}`')}, "
+            f"{literal(f'file:{newest_description(folder)}')})"
         )
     return f"{schema}.{name}"
 
 
 def _make_schema(session: SparkSession, schema: str) -> None:
     if not session._jsparkSession.sessionState().catalog().databaseExists(schema):
-        session.sql(f"create database `{schema.replace('`', '``')}`")
+        session.sql(f"create database {back_ticked(schema)}")

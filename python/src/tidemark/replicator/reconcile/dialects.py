@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidemark.replicator.reconcile.forms import Column, Pairing
+from tidemark.rules.quoted import back_ticked
 
 
 @dataclass(frozen=True)
@@ -227,7 +228,7 @@ class MySql(Dialect):
     session = ("set time_zone = '+00:00'", "set names utf8mb4")
 
     def quote(self, name: str) -> str:
-        return "`" + name.replace("`", "``") + "`"
+        return back_ticked(name)
 
     def text(self, value: str, type_: str, form: str) -> str:
         if form == "boolean":

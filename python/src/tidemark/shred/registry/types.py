@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from tidemark.errors import ConfigError
+from tidemark.rules.quoted import back_ticked
 from tidemark.shred.registry.words import RESERVED, RegistryColumn, Schema, model_pattern
 from tidemark.shred.schema_uri import SchemaUri, snake_case
 
@@ -213,7 +214,7 @@ def sql(kind: Type) -> str:
     if isinstance(kind, _Array):
         return f"array<{sql(kind.item)}>"
     if isinstance(kind, _Struct):
-        fields = [f"`{name.replace('`', '``')}`:{sql(of)}" for name, of in kind.fields]
+        fields = [f"{back_ticked(name)}:{sql(of)}" for name, of in kind.fields]
         return f"struct<{','.join(fields)}>"
     return kind
 
