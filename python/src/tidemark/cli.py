@@ -127,7 +127,7 @@ def _is_there(module: str) -> bool:
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(distribution_version(), prog_name="tidemark")
 def cli() -> None:
-    """Extracts and change events become current tables, history and a change feed."""
+    """Turn extracts and change events into current tables, history and a change feed."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -38,12 +38,13 @@ def _taking_words(process: Any, prefixes: tuple[str, ...]) -> Any:
 project_dir_option = click.option(
     "--project-dir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where dbt_project.yml lies. Default: this folder or the nearest above it.",
+    help="The folder of dbt_project.yml. Default: this folder or the nearest one above.",
 )
 profiles_dir_option = click.option(
     "--profiles-dir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where profiles.yml lies. Default: DBT_PROFILES_DIR, the project, its profiles/, ~/.dbt.",
+    help="The folder of profiles.yml. Default: DBT_PROFILES_DIR, the project, its "
+    "profiles/, ~/.dbt.",
 )
 target_option = click.option("--target", "-t", help="dbt's --target.")
 vars_option = click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars.")
@@ -71,10 +72,10 @@ samples_option = click.option(
     default=3,
     show_default=True,
     metavar="N",
-    help="Of how many keys to show what differs.",
+    help="Show the differences of so many keys.",
 )
 markdown_option = click.option(
-    "--markdown", is_flag=True, help="The same as Markdown, for a pull request."
+    "--markdown", is_flag=True, help="Print Markdown for a pull request."
 )
 
 

@@ -315,7 +315,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     group = ShellGroup(name="tidemark")
     assert call(group, ["help"]) == 0 and call(group, ["help", "sql"]) == 0
     said = capsys.readouterr().out
-    assert "Show how each entity stands." in said and "Usage: tidemark sql" in said
+    assert "Show the state of each entity." in said and "Usage: tidemark sql" in said
 
 
 def test_defaults__of_the_shell_are_those_of_its_commands(tmp_path: Path) -> None:

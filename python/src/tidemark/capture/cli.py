@@ -47,18 +47,20 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.argument("source")
-@click.option("--once", is_flag=True, help="Stop when what is in the source now has landed.")
+@click.option("--once", is_flag=True, help="Land what the source has now, then stop.")
 @click.option(
     "--resnapshot",
     is_flag=True,
-    help="Forget the position in the log and begin with a snapshot. What has landed stays.",
+    help="Forget the position in the log and start with a snapshot. Landed files stay.",
 )
 @click.option(
     "--landing",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The landing folder, instead of the source's `location`.",
+    help="The landing folder. Default: the source's `location`.",
 )
-@click.option("--parent", type=int, hidden=True, help="Stop when this is not the parent any more.")
+@click.option(
+    "--parent", type=int, hidden=True, help="Stop when this process is no longer the parent."
+)
 @project_dir_option
 def capture(
     source: str,
@@ -68,7 +70,7 @@ def capture(
     parent: int | None,
     project_dir: Path | None,
 ) -> None:
-    """Land the changes of a database, as Debezium reads them, until stopped."""
+    """Land the changes of a database with Debezium until you stop the command."""
     import_jpype()
     project = find_project(project_dir or Path.cwd())
     config = CaptureConfig.from_dict(source, replicator_settings(project, source))

@@ -18,16 +18,16 @@ from tidemark.console import stdout_console
 
 @click.group()
 def connectors() -> None:
-    """The jars of Debezium's connectors, for `tidemark capture`."""
+    """Manage the jars of Debezium's connectors for `tidemark capture`."""
 
 
 @connectors.command("install")
-@click.option("--force", is_flag=True, help="Fetch them anew.")
+@click.option("--force", is_flag=True, help="Fetch the jars again.")
 def install_command(force: bool) -> None:
-    """Fetch the connectors and the databases' drivers (62 MB) from Maven Central, once.
+    """Fetch connectors and database drivers (62 MB) from Maven Central once.
 
-    They lie in TIDEMARK_CONNECTORS, by default ~/.cache/tidemark/connectors. Spark's own Ivy
-    fetches them, so that Maven is not needed; TIDEMARK_IVYSETTINGS names an Ivy settings file.
+    The command puts them into TIDEMARK_CONNECTORS, by default ~/.cache/tidemark/connectors. Spark's
+    Ivy fetches them, so you do not need Maven. TIDEMARK_IVYSETTINGS names an Ivy settings file.
     """
     talk = Console(stderr=True)
     with talk.status("resolving …") as status:
@@ -41,7 +41,7 @@ def install_command(force: bool) -> None:
 
 @connectors.command("list")
 def list_command() -> None:
-    """Print the connectors that are installed, and check their jars."""
+    """Print the installed connectors, and check their jars."""
     jars = connector_jars()
     table = Table("connector", "jar")
     for name, artifact in CONNECTORS.items():

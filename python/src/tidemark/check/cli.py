@@ -34,7 +34,9 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @vars_option
-@click.option("--json", "as_json", is_flag=True, help="All models with their problems, as JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print all models with their problems as JSON."
+)
 @project_dir_option
 @profiles_dir_option
 @target_option
@@ -47,9 +49,9 @@ def check(
     profiles_dir: Path | None,
     target: str | None,
 ) -> None:
-    """Tell every mistake in YAML and models that can be told without Spark, of all models at once.
+    """Check the YAML and SQL of all models without Spark.
 
-    The rules are those of a run: the same macros judge.
+    A run applies the same rules. The command shows all mistakes at once.
     """
     options = project_options(vars_text, project_dir, profiles_dir, target)
     prepare_environment(options.project_dir)

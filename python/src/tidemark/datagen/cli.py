@@ -19,7 +19,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 @click.group()
 def datagen() -> None:
-    """Generate test data; the same seed gives the same bytes."""
+    """Generate test data. The same seed gives the same bytes."""
 
 
 @datagen.command()
@@ -32,14 +32,16 @@ def datagen() -> None:
 @click.argument("pct_unchanged", type=float)
 @click.argument("out1", type=_FILE)
 @click.argument("out2", type=_FILE)
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes.")
-@click.option("--delta", is_flag=True, help="Day 2 has inserted and updated rows only.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="The same seed gives the same bytes."
+)
+@click.option("--delta", is_flag=True, help="Write only inserted and updated rows for day 2.")
 @click.option(
     "--with-unchanged",
     type=float,
     default=0.0,
     metavar="P",
-    help="With --delta: P per cent of the unchanged rows as well.",
+    help="With --delta, also write P per cent of the unchanged rows.",
 )
 def cdc(
     n_init: int,
@@ -55,10 +57,10 @@ def cdc(
     delta: bool,
     with_unchanged: float,
 ) -> None:
-    """Write two extracts a day apart, as CSV with a header (gzip if the name ends in .gz).
+    """Write two extracts that are a day apart, as CSV files with a header.
 
-    Day 1 has N_INIT rows. Day 2 deletes PCT_DEL, updates PCT_UPD and leaves PCT_UNCHANGED per cent
-    of them, and adds N_INCR rows.
+    A name that ends in .gz gives a gzip file. Day 1 has N_INIT rows. Day 2 deletes PCT_DEL, updates
+    PCT_UPD and leaves PCT_UNCHANGED per cent of them, and adds N_INCR rows.
 
     Example: tidemark datagen cdc 10000 2000 5 10 20 40 40 day1.csv day2.csv
     """
@@ -85,42 +87,59 @@ def cdc(
 @click.argument("n_events", type=int)
 @click.argument("n_batches", type=int)
 @click.argument("out", metavar="OUT")
-@click.option("--natural-in-batch", type=float, default=0.0, metavar="P", help="Sent twice.")
+@click.option(
+    "--natural-in-batch",
+    type=float,
+    default=0.0,
+    metavar="P",
+    help="Events that are sent twice in one batch.",
+)
 @click.option(
     "--natural-cross-batch",
     type=float,
     default=0.0,
     metavar="P",
-    help="Sent again in a later batch.",
+    help="Events that are sent again in a later batch.",
 )
 @click.option(
     "--synthetic-in-batch",
     type=float,
     default=0.0,
     metavar="P",
-    help="Other content with the same id.",
+    help="Events with the id of another event in the batch, but other content.",
 )
 @click.option(
     "--synthetic-cross-batch",
     type=float,
     default=0.0,
     metavar="P",
-    help="The same in a later batch.",
+    help="Events with the id of an event of an earlier batch, but other content.",
 )
-@click.option("--late", type=float, default=0.0, metavar="P", help="Sent hours or days late.")
-@click.option("--bad", type=float, default=0.0, metavar="P", help="Lines that cannot be read.")
-@click.option("--no-fingerprint", type=float, default=0.0, metavar="P", help="No fingerprint.")
-@click.option("--hot-ids", type=int, default=0, metavar="N", help="Ids that many lines have.")
-@click.option("--hot-copies", type=int, default=0, metavar="N", help="Lines of each hot id.")
-@click.option("--hours", type=int, default=1, show_default=True, help="From batch to batch.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes.")
-@click.option("--truth", type=_FILE, help="Write here what each line is, as JSON lines.")
+@click.option(
+    "--late", type=float, default=0.0, metavar="P", help="Events that are sent hours or days late."
+)
+@click.option("--bad", type=float, default=0.0, metavar="P", help="Lines that no reader can parse.")
+@click.option(
+    "--no-fingerprint", type=float, default=0.0, metavar="P", help="Events without a fingerprint."
+)
+@click.option(
+    "--hot-ids", type=int, default=0, metavar="N", help="Number of ids that many lines share."
+)
+@click.option(
+    "--hot-copies", type=int, default=0, metavar="N", help="Number of lines of each hot id."
+)
+@click.option("--hours", type=int, default=1, show_default=True, help="Hours between two batches.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="The same seed gives the same bytes."
+)
+@click.option("--truth", type=_FILE, help="Write to this file what each line is, as JSON lines.")
 def events(n_events: int, n_batches: int, out: str, truth: Path | None, **options: Any) -> None:
-    """Write enriched events, N_EVENTS in N_BATCHES files, with duplicates, late and broken ones.
+    """Write enriched events with duplicates, late events and broken lines.
 
-    OUT names the files, {batch} in it is the number of the batch, {date} its date: .tsv for the
-    canonical TSV, .jsonl for self-describing JSON lines, each with .gz for gzip. P is per cent of
-    N_EVENTS; copies and broken lines are added to them.
+    The command writes N_EVENTS events into N_BATCHES files. OUT names the files: {batch} is the
+    number of the batch, {date} is its date. The ending .tsv means canonical TSV, .jsonl means
+    self-describing JSON lines. Add .gz for gzip. P is a per cent of N_EVENTS. Copies and broken
+    lines come on top.
 
     Example: tidemark datagen events 1000 4 'landing/events_{batch}.tsv.gz' --natural-in-batch 5
     """
@@ -135,7 +154,7 @@ def events(n_events: int, n_batches: int, out: str, truth: Path | None, **option
 @click.argument("name", type=click.Choice(list(SCENARIOS)), metavar="NAME")
 @click.argument("out_dir", type=_FOLDER)
 def scenario(name: str, out_dir: Path) -> None:
-    """Write the extracts of a nasty scenario, one CSV file per business date, and expected.json."""
+    """Write a nasty scenario: a CSV file per business date and expected.json."""
     path = write_scenario(name, out_dir)
     click.echo(f"{path}: {SCENARIOS[name].about}", err=True)
 

@@ -40,19 +40,19 @@ Examples:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("tidemark-demo"),
     show_default=True,
-    help="Where the project is made; it must not be there, or be empty.",
+    help="The folder of the new project. It must be empty or missing.",
 )
 @click.option(
     "--package",
     "package_text",
     metavar="PLACE",
-    help="Where dbt finds the macros, a folder or a git URL with @revision. "
-    "Left out: the checkout that this command is from.",
+    help="The dbt package with the macros: a folder, or a git URL with @revision. "
+    "Default: the checkout of this command.",
 )
 def demo(folder: Path, package_text: str | None) -> None:
-    """Make a project and play three days of generated data in it, with a word on each step.
+    """Make a project, load three days of generated data, and explain each step.
 
-    Takes a minute or two. The project stays, to go on with.
+    The command takes a minute or two. You can go on with the project afterwards.
     """
     from tidemark.demo.play import next_steps, play
     from tidemark.java import check_java

@@ -73,11 +73,13 @@ Examples:
 @click.option(
     "--key",
     metavar="COLUMN,…",
-    help="The columns that tell which rows belong together. Default: the model's unique_key.",
+    help="The key columns, by which rows are compared. Default: the model's unique_key.",
 )
-@click.option("--ignore", metavar="COLUMN,…", help="Columns that are not compared.")
+@click.option("--ignore", metavar="COLUMN,…", help="Do not compare these columns.")
 @click.option(
-    "--all-columns", is_flag=True, help="Compare the columns that Tidemark adds, too: _commit_id, …"
+    "--all-columns",
+    is_flag=True,
+    help="Also compare columns that Tidemark adds, such as _commit_id.",
 )
 @markdown_option
 @schema_option(Differences)
@@ -96,8 +98,9 @@ def diff(
 ) -> None:
     """Show what differs between two tables, moments of an entity, or schemas.
 
-    Counts first: rows that only one side has, rows that differ. Then columns, by how many cells
-    differ. Then some keys with their values; sensitive ones are masked.
+    The command shows three parts. First it counts rows that only one side has and rows that differ.
+    Then it counts the cells that differ by column. Then it shows some keys with their values. It
+    masks sensitive values.
     """
     asked = Asked(_names(key), _names(ignore), all_columns, samples)
     if last is not None:

@@ -56,28 +56,40 @@ def parse_images(text: str | None) -> list[str] | None:
 @click.command(epilog=_EPILOG)
 @click.argument("entity")
 @click.option(
-    "--from", "since", metavar="MOMENT", help="Changes after it. Default: from the beginning."
+    "--from",
+    "since",
+    metavar="MOMENT",
+    help="Print changes after this moment. Default: from the first change.",
 )
-@click.option("--to", "until", metavar="MOMENT", help="Changes up to it. Default: the last commit.")
+@click.option(
+    "--to",
+    "until",
+    metavar="MOMENT",
+    help="Print changes up to this moment. Default: the last commit.",
+)
 @click.option(
     "--images",
     "images_text",
     metavar="IMAGES",
-    help="What of a row to show: pre, post, change, with commas between them. "
-    "Default: feed_images of the entity.",
+    help="Images to print: pre, post, change, separated by commas. Default: the "
+    "entity's feed_images.",
 )
-@click.option("--net", is_flag=True, help="One change per key: from its first row to its last.")
+@click.option("--net", is_flag=True, help="Print one net change per key.")
 @click.option(
-    "--where", metavar="SQL", help="Only changes for which this holds, such as \"icao = 'LSZH'\"."
+    "--where",
+    metavar="SQL",
+    help="Print only changes that match this condition, such as \"icao = 'LSZH'\".",
 )
-@click.option("--follow", is_flag=True, help="Go on with what new commits bring, until Ctrl-C.")
+@click.option(
+    "--follow", is_flag=True, help="Wait for new commits and print their changes, until Ctrl-C."
+)
 @click.option(
     "--interval",
     type=click.FloatRange(min=0, min_open=True),
     default=5.0,
     show_default=True,
     metavar="SECONDS",
-    help="How often --follow looks for new commits.",
+    help="Seconds between two looks of --follow for new commits.",
 )
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N changes.")
 @vars_option
@@ -101,11 +113,11 @@ def feed(
     profiles_dir: Path | None,
     target: str | None,
 ) -> None:
-    """Print the changes of ENTITY, a cdc or feed model, as JSON lines on stdout; talk is on stderr.
+    """Print the changes of a cdc or feed model as JSON lines.
 
-    With --follow and the embedded metastore, which serves one process at a time, Spark runs only
-    while there is something to read, so that other runs can load in between. With a shared
-    metastore it stays up.
+    Changes go to stdout, messages go to stderr. The embedded metastore serves one process at a
+    time. So --follow starts Spark only while there are changes to read, and other runs can load
+    in between. With a shared metastore Spark stays up.
     """
     if follow and until is not None:
         raise ConfigError("--follow has no end: leave --to out")

@@ -108,24 +108,26 @@ def _missing_extra() -> str | None:
     type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
-    help="A table, or a JSON text per column.",
+    help="Print a table, or one JSON object per column.",
 )
 @click.option(
     "--direct",
     is_flag=True,
-    help="In the table only what values are made of, not what decides on them or on rows.",
+    help="In the table, show only columns whose values are used, not those of "
+    "conditions and joins.",
 )
 @click.option(
     "--openlineage",
     "events_file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write OpenLineage events to a file, one JSON text per line.",
+    help="Write OpenLineage events to a file, one JSON object per line.",
 )
 @click.option(
     "--emit",
     is_flag=True,
-    help="Send OpenLineage events to where its own configuration says (OPENLINEAGE_URL, …).",
+    help="Send OpenLineage events to the place that OPENLINEAGE_URL or its "
+    "configuration file names.",
 )
 @_project_options
 def lineage(
@@ -140,10 +142,10 @@ def lineage(
     profiles_dir: Path | None,
     target: str | None,
 ) -> None:
-    """Print from which columns of the sources the columns of the models come.
+    """Print which source columns each column of the models comes from.
 
-    With --openlineage or --emit events are written or sent instead, and the table is not printed
-    unless --output-format asks for it.
+    With --openlineage or --emit the command writes or sends events. It then prints the table only
+    if you give --output-format.
     """
     events_file = events_file.absolute() if events_file is not None else None
     options = _options(vars_text, project_dir, profiles_dir, target, select, exclude)
@@ -186,7 +188,8 @@ def lineage(
 @click.option(
     "--offline",
     is_flag=True,
-    help="Start no Spark: columns and types are those of the last catalogue, the YAML and the SQL.",
+    help="Do not start Spark. Take columns and types from the last catalogue, the "
+    "YAML and the SQL.",
 )
 @_project_options
 def docs(
@@ -196,9 +199,9 @@ def docs(
     profiles_dir: Path | None,
     target: str | None,
 ) -> None:
-    """Make dbt's docs as one HTML page, with where each column comes from; print its path.
+    """Make dbt's docs as one HTML page with column lineage, and print its path.
 
-    What lies beside entities (log, history, rejects, …) is among the models, described.
+    The page also describes the tables beside an entity: log, history, rejects and others.
     """
     options = _options(vars_text, project_dir, profiles_dir, target, needs_extra=False)
     from tidemark.lineage.docs import make_docs

@@ -37,8 +37,10 @@ def operating(command: Callable[..., Any]) -> Callable[..., Any]:
         profiles_dir_option,
         project_dir_option,
         vars_option,
-        click.option("--yes", "-y", is_flag=True, help="Do it without asking."),
-        click.option("--dry-run", is_flag=True, help="Only say what would be done."),
+        click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation."),
+        click.option(
+            "--dry-run", is_flag=True, help="Show what the command would do, and do nothing."
+        ),
     ):
         command = option(command)
     return command
@@ -58,11 +60,15 @@ Examples:
   tidemark rollback airports --to 260304093000123 --together --yes
 """
 )
-@click.option("--to", metavar="MOMENT", required=True, help="A commit id, a business date, a time.")
-@click.option("--together", is_flag=True, help="Also what the same runs wrote to other entities.")
+@click.option(
+    "--to", metavar="MOMENT", required=True, help="A commit id, a business date or a time."
+)
+@click.option(
+    "--together", is_flag=True, help="Also roll back what the same runs wrote to other entities."
+)
 @_of_one
 def rollback(entity: str, to: str, together: bool, **how: Any) -> None:
-    """Take an entity back to how it stood after a commit, a date's first load, or at a time."""
+    """Roll an entity back to a commit, to a date's first load, or to a time."""
     arguments = {"to": _moment(to), "together": together or None}
     _operate(entity, lambda one: Operation("rollback", one.name, arguments), how)
 
@@ -75,10 +81,12 @@ Example:
   tidemark restate airports --from 2026-02-05
 """
 )
-@click.option("--from", "since", metavar="DATE", required=True, help="The first date to load.")
+@click.option(
+    "--from", "since", metavar="DATE", required=True, help="The first business date to load."
+)
 @_of_one
 def restate(entity: str, since: str, **how: Any) -> None:
-    """Load the dates from one on again, from the extracts that are still there."""
+    """Load all dates from one date on again, from the extracts that still exist."""
     _operate(entity, lambda one: Operation("restate", one.name, {"from": since}), how)
 
 
@@ -91,11 +99,14 @@ Example:
 """
 )
 @click.option(
-    "--drop", metavar="COLUMN", multiple=True, help="A column that extracts have no more."
+    "--drop",
+    metavar="COLUMN",
+    multiple=True,
+    help="Drop this column, which extracts no longer have.",
 )
 @_of_one
 def rehash(entity: str, drop: tuple[str, ...], **how: Any) -> None:
-    """Give a log the hashes of the present configuration, without a new version of any row."""
+    """Rewrite a log with the hashes of today's configuration, without new versions."""
     arguments = {"drop": list(drop) or None}
     _operate(entity, lambda one: Operation("rehash", one.name, arguments), how)
 
@@ -110,7 +121,7 @@ Example:
 )
 @_of_one
 def rebuild(entity: str, **how: Any) -> None:
-    """Make an entity's table anew from its log, as where a file of it is damaged."""
+    """Rebuild an entity's current table from its log, such as after a damaged file."""
     _operate(entity, lambda one: Operation("rebuild", one.name), how)
 
 
@@ -123,12 +134,12 @@ Examples:
   tidemark savepoint airports --name "year end" --remove
 """
 )
-@click.option("--commit", type=int, metavar="ID", help="Default: the last one.")
-@click.option("--name", metavar="TEXT", help="What to call it.")
-@click.option("--remove", is_flag=True, help="Take the savepoint away.")
+@click.option("--commit", type=int, metavar="ID", help="The commit to keep. Default: the last one.")
+@click.option("--name", metavar="TEXT", help="The name of the savepoint.")
+@click.option("--remove", is_flag=True, help="Remove the savepoint.")
 @_of_one
 def savepoint(entity: str, commit: int | None, name: str | None, remove: bool, **how: Any) -> None:
-    """Keep a commit from `clean`: what was known then can be read while it is there."""
+    """Keep a commit, so that `clean` leaves what it shows."""
     arguments = {"commit": commit, "name": name, "remove": remove or None}
     _operate(entity, lambda one: Operation("savepoint", one.name, arguments), how)
 
@@ -145,12 +156,12 @@ Examples:
 @click.option(
     "--retention",
     metavar="YAML",
-    help="How long to keep what, in place of the settings, such as 'superseded: 30 days'.",
+    help="Use this retention in place of the settings, such as 'superseded: 30 days'.",
 )
-@click.option("--vacuum", is_flag=True, help="Also remove files of former versions.")
+@click.option("--vacuum", is_flag=True, help="Also remove files of older table versions.")
 @_of_one
 def clean(entity: str, retention: str | None, vacuum: bool, **how: Any) -> None:
-    """Take away what the retention settings do not keep any more."""
+    """Remove what the retention settings no longer keep."""
     kept = None
     if retention is not None:
         try:
@@ -174,13 +185,20 @@ Example:
   tidemark compact airports --target-file-size '256 MB' --max-partitions 10
 """
 )
-@click.option("--target-file-size", metavar="SIZE", help="Such as '128 MB', which is the default.")
-@click.option("--max-partitions", type=click.IntRange(min=1), metavar="N", help="Of the log.")
+@click.option(
+    "--target-file-size", metavar="SIZE", help="The size of a file, such as '128 MB', the default."
+)
+@click.option(
+    "--max-partitions",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Compact at most so many partitions of the log.",
+)
 @_of_one
 def compact(
     entity: str, target_file_size: str | None, max_partitions: int | None, **how: Any
 ) -> None:
-    """Bring the files of an entity's tables to a good size."""
+    """Compact small files of an entity's tables."""
     arguments = {"target_file_size": target_file_size, "max_partitions": max_partitions}
     _operate(entity, lambda one: Operation("compact", one.name, arguments), how)
 
@@ -197,9 +215,13 @@ Examples:
 )
 @_of_one
 @click.argument("key", nargs=-1, required=True)
-@click.option("--vacuum", is_flag=True, help="Also files of former versions; ends time travel.")
+@click.option(
+    "--vacuum",
+    is_flag=True,
+    help="Also remove files of older table versions. This ends time travel.",
+)
 def erase(entity: str, key: tuple[str, ...], vacuum: bool, **how: Any) -> None:
-    """Take the rows of one key out of every table of an entity, and of what is derived from it."""
+    """Erase the rows of one key from all tables of an entity and from derived tables."""
     arguments, confirmed = {"vacuum": vacuum or None}, {"confirm": True}
     # dbt logs how its process was called
     sys.argv[:] = ["***" if word in key else word for word in sys.argv]

@@ -27,15 +27,15 @@ Examples:
 """
 )
 @click.option("--to", metavar="SCHEMA", required=True, help="The schema of the clones.")
-@click.option("--replace", is_flag=True, help="Clone anew what is a clone there already.")
-@click.option("--remove", is_flag=True, help="Take clones away again.")
+@click.option("--replace", is_flag=True, help="Replace clones that exist in that schema.")
+@click.option("--remove", is_flag=True, help="Remove clones.")
 @select_option
 @exclude_option
 @operating
 def clone(to: str, replace: bool, remove: bool, **how: Any) -> None:
-    """Make tables of their own over the files of models, in another schema, without copying rows.
+    """Clone the tables of models into another schema without copying rows.
 
-    Loads, plans and rollbacks there (by a target with that schema) leave the originals as they are.
+    Use a target with that schema to load, plan and roll back there. The originals stay unchanged.
     """
     if replace and remove:
         raise click.UsageError("--replace and --remove: say one of them")
@@ -57,9 +57,9 @@ Examples:
 @exclude_option
 @operating
 def promote(schema: str, **how: Any) -> None:
-    """Put clones in the place of what they were made of, each in one step.
+    """Replace the originals with their clones, each entity in one step.
 
-    One is refused if its original was loaded since, or changed in another way.
+    The command refuses a clone if its original changed after it was cloned.
     """
     _operate_selected("promote", {"schema": schema}, ("cdc",), how)
 

@@ -82,7 +82,7 @@ Examples:
 @click.option("--business-date", "dates", multiple=True, metavar="DATE", help="The date to plan.")
 @select_option
 @exclude_option
-@click.option("--full-refresh", is_flag=True, help="Plan to start anew.")
+@click.option("--full-refresh", is_flag=True, help="Plan a full refresh.")
 @vars_option
 @project_dir_option
 @profiles_dir_option
@@ -94,12 +94,12 @@ Examples:
     default=5,
     show_default=True,
     metavar="N",
-    help="Rows to show of each operation, and of the rejects.",
+    help="Show so many rows of each operation and of the rejects.",
 )
-@click.option("--list", "listed", is_flag=True, help="The plans that there are.")
-@click.option("--show", "shown", metavar="ID", help="A plan that was made.")
-@click.option("--discard", "discarded", metavar="ID", help="Close a plan, and forget its rows.")
-@click.option("--schema", is_flag=True, help="The JSON Schema of what --json prints.")
+@click.option("--list", "listed", is_flag=True, help="List all plans.")
+@click.option("--show", "shown", metavar="ID", help="Show this plan again.")
+@click.option("--discard", "discarded", metavar="ID", help="Discard this plan and its rows.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of --json, and nothing else.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @verbose_option
 @click.pass_context
@@ -122,9 +122,10 @@ def plan(
     as_json: bool,
     verbose: bool,
 ) -> None:
-    """Say what a load would do, and do nothing.
+    """Show what a load would do, and change nothing.
 
-    Of models with `materialized: cdc`; what follows them (scd2, feed, …) is not planned.
+    The command plans models with `materialized: cdc`. It does not plan models that read them, such
+    as scd2 and feed.
     """
     asked = [
         name
@@ -184,12 +185,12 @@ def plan(
 @click.command(epilog=_APPLY_END)
 @click.argument("id")
 @click.option(
-    "--allow-deletes", is_flag=True, help="Let the guard of deletes pass what it would stop."
+    "--allow-deletes", is_flag=True, help="Allow deletes that the delete guard would stop."
 )
 @click.option(
-    "--allow-rejects", is_flag=True, help="Let the guard of rejects pass what it would stop."
+    "--allow-rejects", is_flag=True, help="Allow rejects that the reject guard would stop."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON: the plan, counts, errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print plan, counts and errors as JSON.")
 @project_dir_option
 @verbose_option
 @click.pass_context
@@ -202,9 +203,9 @@ def apply(
     project_dir: Path | None,
     verbose: bool,
 ) -> None:
-    """Load what was planned, if nothing moved since.
+    """Load what was planned, if nothing changed since.
 
-    It is refused where a model, one of its tables or what it reads is not as it was.
+    The command refuses a plan whose model, tables or files have changed.
     """
     from tidemark.plan.apply import apply_plan
     from tidemark.plan.model import GUARDS

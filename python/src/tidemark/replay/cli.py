@@ -60,11 +60,15 @@ Examples:
     "--from",
     "since",
     metavar="DATE",
-    help="The first business date. Left out: all dates, into a new log of the clone.",
+    help="The first business date. Default: all dates, into a new log of the clone.",
 )
-@click.option("--to", "until", metavar="DATE", help="The last one. Default: the last loaded.")
+@click.option(
+    "--to", "until", metavar="DATE", help="The last business date. Default: the last loaded one."
+)
 @click.option("--in", "clones", metavar="SCHEMA", required=True, help="The schema of the clones.")
-@click.option("--replace", "replaces", is_flag=True, help="Clone anew what is a clone there.")
+@click.option(
+    "--replace", "replaces", is_flag=True, help="Replace clones that exist in that schema."
+)
 @samples_option
 @markdown_option
 @schema_option(Replay)
@@ -83,10 +87,11 @@ def replay(
     verbose: bool,
     **where: Any,
 ) -> None:
-    """Load business dates again through today's models, in clones, and show what differs.
+    """Load business dates again in clones, by today's models, and compare.
 
-    The models are cloned to SCHEMA, and their extracts are loaded there as the models are now.
-    Then the versions of these dates and the rows at their end are compared with the originals.
+    The command clones the models to SCHEMA, and loads the extracts there with today's models. Then
+    it compares the versions of these dates, and the rows after the last date, with the
+    originals.
     """
     if markdown and as_json:
         raise click.UsageError("--markdown and --json do not go together")

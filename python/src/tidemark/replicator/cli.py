@@ -61,19 +61,25 @@ replicator.add_command(reconcile)
 @replicator.command()
 @click.argument("source")
 @click.option(
-    "--connector", type=click.Choice(["postgresql", "mysql", "mariadb", "sqlserver", "oracle"])
+    "--connector",
+    type=click.Choice(["postgresql", "mysql", "mariadb", "sqlserver", "oracle"]),
+    help="The kind of database.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", type=int, help="Default: the connector's.")
-@click.option("--database")
-@click.option("--user", default="tidemark", show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The host of the database.")
+@click.option(
+    "--port", type=int, help="The port of the database. Default: the connector's usual port."
+)
+@click.option("--database", help="The database to mirror.")
+@click.option("--user", default="tidemark", show_default=True, help="The user of the database.")
 @click.option(
     "--password-env", help="The environment variable with the password. Default: <SOURCE>_PASSWORD."
 )
 @click.option(
-    "--include", multiple=True, help="Pattern of tables, such as 'public.*'. May be repeated."
+    "--include",
+    multiple=True,
+    help="A pattern of tables to mirror, such as 'public.*'. May be repeated.",
 )
-@click.option("--exclude", multiple=True, help="Pattern of tables. May be repeated.")
+@click.option("--exclude", multiple=True, help="A pattern of tables to leave out. May be repeated.")
 @project_dir_option
 def create(
     source: str,
@@ -87,7 +93,9 @@ def create(
     exclude: tuple[str, ...],
     project_dir: Path | None,
 ) -> None:
-    """Write the YAML of a source, to be edited: models/<source>/_<source>__source.yml."""
+    """Write the YAML of a source for you to edit.
+
+    The file is models/<source>/_<source>__source.yml."""
     project = find_project(project_dir or Path.cwd())
     if connector is None:
         raise ConfigError("--connector is missing: postgresql, mysql, mariadb, sqlserver or oracle")
@@ -134,11 +142,15 @@ def _failing_with_1(ctx: click.Context) -> Iterator[None]:
 
 @replicator.command(epilog=_START_EPILOG)
 @click.argument("source")
-@click.option("--background", is_flag=True, help="Return at once; `stop` ends it, `logs` shows it.")
+@click.option(
+    "--background",
+    is_flag=True,
+    help="Run in the background. `stop` stops the process, `logs` shows its output.",
+)
 @click.option(
     "--metrics-port",
     type=click.IntRange(1, 65535),
-    help="Serve Prometheus' metrics on the loopback.",
+    help="Serve Prometheus metrics on this port of the loopback.",
 )
 @target_option
 @project_dir_option
@@ -151,7 +163,7 @@ def start(
     target: str | None,
     project_dir: Path | None,
 ) -> None:
-    """Capture and apply until stopped."""
+    """Capture and apply until you stop the command."""
     operated = Operated.find(source, project_dir)
     if background:
         options = ["--metrics-port", str(metrics_port)] if metrics_port is not None else []
@@ -182,7 +194,7 @@ def stop(source: str, project_dir: Path | None) -> None:
 @project_dir_option
 @click.pass_context
 def run_once(ctx: click.Context, source: str, target: str | None, project_dir: Path | None) -> None:
-    """Capture what is in the source now, apply it, and end."""
+    """Capture what the source has now, apply it, and stop."""
     operated = Operated.find(source, project_dir)
     if operated.state.paused:
         raise ConfigError(f"source {source!r} is paused: tidemark replicator resume {source}")
@@ -197,7 +209,7 @@ def run_once(ctx: click.Context, source: str, target: str | None, project_dir: P
 @click.argument("source")
 @project_dir_option
 def pause(source: str, project_dir: Path | None) -> None:
-    """Stop capturing and applying, and keep every position; the process stays."""
+    """Pause capture and apply. The process and all positions stay."""
     operated = Operated.find(source, project_dir)
     operated.state.pause()
     click.echo(f"{source}: paused")
@@ -207,7 +219,7 @@ def pause(source: str, project_dir: Path | None) -> None:
 @click.argument("source")
 @project_dir_option
 def resume(source: str, project_dir: Path | None) -> None:
-    """Go on exactly where it stopped; failing tables are tried again."""
+    """Resume where the source was paused, and try failed tables again."""
     operated = Operated.find(source, project_dir)
     state = operated.state
     was_paused = state.paused
@@ -225,10 +237,10 @@ def resume(source: str, project_dir: Path | None) -> None:
 
 @replicator.command()
 @click.argument("source")
-@click.option("--json", "as_json", is_flag=True, help="Print everything that is known as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print all details as JSON.")
 @project_dir_option
 def status(source: str, as_json: bool, project_dir: Path | None) -> None:
-    """Show each table: its state, how far it is behind, what was applied, what failed."""
+    """Show state, lag, applied events and failures of each table."""
     operated = Operated.find(source, project_dir)
     if as_json:
         print_json(asdict(operated.status()))
@@ -238,10 +250,12 @@ def status(source: str, as_json: bool, project_dir: Path | None) -> None:
 
 @replicator.command()
 @click.argument("source")
-@click.option("--lines", "-n", default=20, show_default=True, help="How many of each log.")
+@click.option(
+    "--lines", "-n", default=20, show_default=True, help="Show so many lines of each log."
+)
 @project_dir_option
 def logs(source: str, lines: int, project_dir: Path | None) -> None:
-    """Show the last lines of each log, and where the logs are."""
+    """Show the last lines of each log, and the paths of the logs."""
     for path in Operated.find(source, project_dir).logs:
         if path.exists():
             click.echo(f"==> {path}")
@@ -263,15 +277,15 @@ def metrics(source: str, project_dir: Path | None) -> None:
 @click.option(
     "--with-tables",
     is_flag=True,
-    help="Drop the copies too: current, log, history and all beside them.",
+    help="Also drop the copies: current, log, history and all tables beside them.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @target_option
 @project_dir_option
 def delete(
     source: str, with_tables: bool, yes: bool, target: str | None, project_dir: Path | None
 ) -> None:
-    """End the mirroring: the position in the database, what has landed, and the models go.
+    """Delete a mirror: its position in the database, landed files and models.
 
     The source's own YAML stays. Without --with-tables the copies stay, and so do the files of their
     models.
@@ -309,7 +323,7 @@ def delete(
 @project_dir_option
 @click.pass_context
 def validate(ctx: click.Context, source: str, as_json: bool, project_dir: Path | None) -> None:
-    """Check a source before anything runs: each problem with what mends it."""
+    """Check a source before the first run, and suggest a fix for each problem."""
     import_jpype()
     operated = Operated.find(source, project_dir)
     login = operated.start_java("validate")

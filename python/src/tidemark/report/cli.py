@@ -39,7 +39,7 @@ Examples:
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Where the page is written. Default: report.html in TIDEMARK_HOME.",
+    help="The file of the page. Default: report.html in TIDEMARK_HOME.",
 )
 @click.option(
     "--days",
@@ -47,15 +47,15 @@ Examples:
     default=90,
     show_default=True,
     metavar="N",
-    help="How far back loads and changed columns are shown.",
+    help="Show loads and changed columns of so many days.",
 )
 @click.option(
     "--key",
     "key_texts",
     metavar="ENTITY:KEY",
     multiple=True,
-    help="Show every version of a row; commas between the columns of a key (in double quotation "
-    "marks a value that has one). May be repeated.",
+    help="Show every version of the row with this key. Separate the columns of a key "
+    "by commas, and quote a value that has a comma. May be repeated.",
 )
 @click.option(
     "--diff",
@@ -63,8 +63,8 @@ Examples:
     nargs=2,
     metavar="A B",
     multiple=True,
-    help="Show what differs between two tables, moments or schemas, named as for `tidemark diff`. "
-    "May be repeated.",
+    help="Show what differs between two tables, moments or schemas, named as in "
+    "`tidemark diff`. May be repeated.",
 )
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --json, and nothing else.")
 @reading
@@ -78,7 +78,7 @@ def report(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Write one page that shows the state of all entities, what changed and what is open."""
+    """Write an HTML page: the state of all entities, what changed, what is open."""
     if schema:
         click.echo(json.dumps(Report.model_json_schema(), indent=2))
         return

@@ -60,41 +60,42 @@ Examples:
     "dates",
     multiple=True,
     metavar="DATES",
-    help="A date, dates with commas between them, or a range 2026-01-01..2026-01-31. "
-    "May be repeated. Dates run in the order written. Left out: one run without a business date.",
+    help="A date, dates separated by commas, or a range 2026-01-01..2026-01-31. May "
+    "be repeated. Dates run in the given order. Default: one run without a "
+    "business date.",
 )
 @select_option
 @exclude_option
 @click.option(
     "--full-refresh",
     is_flag=True,
-    help="Start anew: for the first date only. Where that fails, no date after it is run.",
+    help="Start with a full refresh for the first date only. If the first date fails, "
+    "no later date runs.",
 )
 @click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars, for every date.")
 @project_dir_option
 @profiles_dir_option
 @target_option
 @click.option("--threads", type=click.IntRange(min=1), help="dbt's --threads.")
-@click.option("--build", is_flag=True, help="dbt build: tests, seeds and snapshots as well.")
+@click.option("--build", is_flag=True, help="Run dbt build: also tests, seeds and snapshots.")
 @click.option(
     "--available",
     is_flag=True,
-    help="Leave out the dates for which no selected model has a file, and name them. "
-    "Without it a date without files is an error of that date.",
+    help="Skip dates for which no selected model has a file, and name them. Without "
+    "this option such a date fails.",
 )
-@click.option("--keep-going", is_flag=True, help="Go on with the next date after one that failed.")
+@click.option("--keep-going", is_flag=True, help="Go on with the next date after a failed one.")
 @click.option(
     "--changes",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Show after each date what its updates changed: old and new values of the first N "
-    "updated keys of each entity.",
+    help="After each date, show old and new values of the first N updated keys of each entity.",
 )
 @click.option(
     "--watch",
     is_flag=True,
-    help="Stay, and run again whenever a model, its YAML or a file that it loads changes.",
+    help="Keep running, and run again when a model, its YAML or a loaded file changes.",
 )
 @verbose_option
 @click.pass_context
@@ -116,9 +117,9 @@ def run(
     watch: bool,
     verbose: bool,
 ) -> None:
-    """Run the models for one or many business dates, in one process with one Spark session.
+    """Run the models for one or many business dates in one Spark session.
 
-    Prints a table per date on stdout; progress, warnings and errors go to stderr.
+    The command prints a table per date on stdout. Progress, warnings and errors go to stderr.
     """
     chosen_vars = parse_vars(vars_text)
     if dates and "business_date" in chosen_vars:

@@ -41,13 +41,13 @@ _PERSONAL = re.compile(r"(?i)e?mail|phone|mobile|ssn|passport|iban|birth|salary"
 
 
 @click.command()
-@click.option("--events", is_flag=True, help="Print that of canonical change events instead.")
-@click.option("--webhook", is_flag=True, help="Print that of what TIDEMARK_WEBHOOK_URL gets.")
+@click.option("--events", is_flag=True, help="Print the schema of canonical change events instead.")
+@click.option("--webhook", is_flag=True, help="Print the schema of webhook messages instead.")
 def schema(events: bool, webhook: bool) -> None:
-    """Print the JSON Schema of the settings, for help and checks in an editor.
+    """Print the JSON Schema of the settings for an editor.
 
-    In VS Code with the YAML extension, write it to a file of your project and name that file in
-    .vscode/settings.json:
+    An editor with the schema completes and checks the YAML. In VS Code with the YAML extension,
+    write the schema to a file of your project, and name that file in .vscode/settings.json:
 
     \b
         tidemark schema > tidemark-models.schema.json
@@ -65,59 +65,69 @@ def schema(events: bool, webhook: bool) -> None:
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="[FILE_OR_GLOB]...")
-@click.option("--name", help="Name of the model to write.")
+@click.option("--name", help="The name of the new model.")
 @click.option(
     "--project",
     metavar="NAME",
-    help="Make a whole dbt project first, in a folder of this name; the model goes there.",
+    help="First make a dbt project in a folder of this name, and write the model there.",
 )
 @click.option(
     "--package",
     "package_text",
     metavar="PLACE",
-    help="Of a new project: where dbt finds the macros, a folder or a git URL with @revision. "
-    "Left out: the checkout that this command is from.",
+    help="For a new project, the dbt package with the macros: a folder, or a git URL "
+    "with @revision. Default: the checkout of this command.",
 )
 @click.option(
-    "--key", "keys", multiple=True, help="Key column; several by comma. Proposed if left out."
+    "--key",
+    "keys",
+    multiple=True,
+    help="The key columns, separated by commas. Default: the key that the rows suggest.",
 )
 @click.option(
     "--extract",
     type=click.Choice(["full", "delta"]),
     default="full",
     show_default=True,
-    help="Whether an extract holds all rows or only those that may have changed.",
+    help="Whether an extract has all rows or only rows that may have changed.",
 )
 @click.option(
     "--format",
     "file_format",
     type=click.Choice(["csv", "json", "parquet"]),
-    help="By extension if left out.",
+    help="The format of the file. Default: by its extension.",
 )
 @click.option(
     "--folder",
-    help="Folder of the model. Left out: where the project's other models are.",
+    help="The folder of the model. Default: the folder of the project's other models.",
 )
 @click.option(
-    "--business-date", help="Date in the path of the sample, such as 2026-03-04, if in doubt."
+    "--business-date",
+    help="The business date in the sample's path, such as 2026-03-04, if it is ambiguous.",
 )
-@click.option("--source", help="SCHEMA.TABLE to read from, instead of files; needs --key.")
-@click.option("--delimiter", help="Delimiter of a CSV file. Found out if left out.")
-@click.option("--header/--no-header", default=None, help="Whether a CSV file begins with names.")
-@click.option("--encoding", help="Encoding of a CSV file, if not UTF-8.")
+@click.option("--source", help="Read this table, SCHEMA.TABLE, in place of files. Needs --key.")
+@click.option(
+    "--delimiter", help="The delimiter of a CSV file. Default: the one that the rows suggest."
+)
+@click.option(
+    "--header/--no-header",
+    default=None,
+    help="Whether the first line of a CSV file has column names.",
+)
+@click.option("--encoding", help="The encoding of a CSV file. Default: UTF-8.")
 @click.option(
     "--rows",
     type=click.IntRange(min=1),
     default=DEFAULT_ROWS,
     show_default=True,
-    help="Rows to read at most.",
+    help="Read at most so many rows.",
 )
 @click.option(
     "--project-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of dbt_project.yml. Default: this folder or the nearest above it.",
+    help="The folder of dbt_project.yml. Default: this folder or the nearest one above.",
 )
-@click.option("--dry-run", is_flag=True, help="Print what would be written.")
+@click.option("--dry-run", is_flag=True, help="Print the files, and write nothing.")
 def init(
     files: tuple[str, ...],
     name: str | None,
@@ -138,9 +148,9 @@ def init(
 ) -> None:
     """Write a cdc model and its YAML from a sample file.
 
-    Types, key, delimiter and header are inferred from the first rows, and a business date in the
-    file's path becomes the placeholder {business_date}. What was chosen, and why, is said on
-    stderr; nothing that is there is overwritten. With --source the table is not read: give the key.
+    The command infers types, key, delimiter and header from the first rows. A business date in the
+    file's path becomes the placeholder {business_date}. The command explains each choice on stderr.
+    It overwrites no file. With --source it does not read the table, so you give the key.
 
     \b
         tidemark init 'data/airports_*.csv.gz' --name airports

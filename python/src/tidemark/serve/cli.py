@@ -44,18 +44,18 @@ Examples:
     "--host",
     default=_HOSTS[0],
     show_default=True,
-    help="127.0.0.1 or ::1: it is not served to other machines.",
+    help="The address: 127.0.0.1 or ::1. Other machines cannot reach the page.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help=f"0 is any free one. Default: {_PORT}, or any free one if that is taken.",
+    help=f"The port; 0 means any free one. Default: {_PORT}, or any free port.",
 )
 @click.option("--open", "is_opened", is_flag=True, help="Open the page in the browser.")
 @click.option(
     "--allow-actions",
     is_flag=True,
-    help="Let the page apply and discard plans, and pause and resume replicators.",
+    help="Allow the page to apply and discard plans, and to pause and resume replicators.",
 )
 @click.option(
     "--days",
@@ -63,7 +63,7 @@ Examples:
     default=90,
     show_default=True,
     metavar="N",
-    help="How far back loads and changed columns are shown.",
+    help="Show loads and changed columns of so many days.",
 )
 @vars_option
 @project_dir_option
@@ -77,10 +77,11 @@ def serve(
     days: int,
     **where: Any,
 ) -> None:
-    """Serve the page of `tidemark report`, kept up to date, to this machine.
+    """Serve a live version of the report to this machine.
 
-    Beside the report: runs at work, every version of a row by its key, rows as of a date or a
-    commit, rejects, plans, replicators and the end of the log. Tables are read without Spark.
+    The page adds to the report: current runs, every version of a row by its key, and rows as of a
+    date or a commit. It also shows rejects, plans, replicators and the end of the log. It reads
+    tables without Spark.
     """
     if host not in _HOSTS:
         raise ConfigError(

@@ -59,9 +59,9 @@ def shell(
     profiles_dir: Path | None,
     target: str | None,
 ) -> None:
-    """Run commands one after the other with the project parsed and Spark up.
+    """Run commands one after the other while Spark stays up.
 
-    Saved files of the project are noticed, and only what changed is parsed again.
+    The shell notices changed files of the project, and parses only these again.
     """
     options = project_options(vars_text, project_dir, profiles_dir, target)
     prepare_environment(options.project_dir)

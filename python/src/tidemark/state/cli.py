@@ -42,7 +42,7 @@ def reading(command: Callable[..., Any]) -> Callable[..., Any]:
         profiles_dir_option,
         project_dir_option,
         vars_option,
-        click.option("--json", "as_json", is_flag=True, help="The same as JSON."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     ):
         command = option(command)
     return command
@@ -60,11 +60,11 @@ Examples:
 @click.argument("names", metavar="[ENTITY]...", nargs=-1)
 @reading
 def status(names: Sequence[str], as_json: bool, **where: Any) -> None:
-    """Show how each entity stands.
+    """Show the state of each entity.
 
-    A line each: the last date and when it was loaded, rows, what the last load changed; below, what
-    there is to do: dates that landed and are not loaded, missing dates, open rejects, what is in
-    flight, what has more to read.
+    A line per entity has the last date, the time of its load, the rows, and what the last load
+    changed. The lines below say what is to do: dates that landed and are not loaded, missing
+    dates, open rejects, commits in flight, and unread changes.
     """
     project, tables = open_project(where)
     chosen = chosen_entities(project, names)
@@ -87,12 +87,19 @@ Examples:
 """
 )
 @click.argument("names", metavar="[ENTITY]...", nargs=-1)
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Show at most so many commits and failed runs.",
+)
 @reading
 def runs(names: Sequence[str], limit: int, as_json: bool, **where: Any) -> None:
-    """Show the last commits and the runs that failed, the newest first.
+    """Show the last commits and failed runs, the newest first.
 
-    How long a commit took is a part of the seconds that `tidemark run` shows of its model.
+    The seconds of a commit are a part of the seconds that `tidemark run` shows for the model.
     """
     project, tables = open_project(where)
     relations = [entity.relation for entity in chosen_entities(project, names)] if names else None
@@ -126,14 +133,22 @@ Examples:
 """
 )
 @click.argument("entity")
-@click.option("--all", "is_all", is_flag=True, help="Also those that a later load has mended.")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N")
+@click.option("--all", "is_all", is_flag=True, help="Also show rows that a later load repaired.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Show at most so many rows.",
+)
 @reading
 def rejects(entity: str, is_all: bool, limit: int, as_json: bool, **where: Any) -> None:
-    """Show rows that an entity put to quarantine, the newest first.
+    """Show quarantined rows of an entity, the newest first.
 
-    Of each the column and the value that failed, the file and the line where they are still there,
-    the load that has mended it, and the row. Sensitive values are masked, as they are in the table.
+    The command shows the row, and the column and value that failed. It names the file and line
+    while the file exists, and the load that repaired the row. It masks sensitive values, as the
+    table does.
     """
     project, tables = open_project(where)
     (one,) = chosen_entities(project, [entity])
@@ -161,9 +176,9 @@ Examples:
 @click.argument("key", nargs=-1, required=True)
 @reading
 def history(entity: str, key: Sequence[str], as_json: bool, **where: Any) -> None:
-    """Show every version of a row: when, what changed, by which commit or event.
+    """Show every version of a row: when it changed, what changed, and why.
 
-    Sensitive columns are not part of it.
+    The command names the commit or event of each version. It leaves out sensitive columns.
     """
     project, tables = open_project(where)
     (one,) = chosen_entities(project, [entity])
@@ -186,20 +201,25 @@ Examples:
 """
 )
 @click.argument("names", metavar="[ENTITY]...", nargs=-1)
-@click.option("--date", "date_text", metavar="DATE", help="Default: the last date of each entity.")
+@click.option(
+    "--date",
+    "date_text",
+    metavar="DATE",
+    help="The business date. Default: the last date of each entity.",
+)
 @click.option(
     "--samples",
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
     metavar="N",
-    help="Of how many changed keys to show old and new values.",
+    help="Show old and new values of so many changed keys.",
 )
 @reading
 def changes(
     names: Sequence[str], date_text: str | None, samples: int, as_json: bool, **where: Any
 ) -> None:
-    """Show what a business date changed: counts, the most changed columns, some rows."""
+    """Show what a business date changed: counts, columns that changed most, some rows."""
     dates = parse_business_dates([date_text]) if date_text is not None else []
     if len(dates) > 1:
         raise ConfigError(f"--date is one date, found: {date_text}")

@@ -54,24 +54,26 @@ Examples:
 @click.command(epilog=_EPILOG)
 @select_option
 @exclude_option
-@click.option("--name", "chosen", help="Only the tests of that name.")
+@click.option("--name", "chosen", help="Run only tests of this name.")
 @click.option(
     "--engine",
     type=click.Choice(["auto", "workers", "spark"]),
-    help="What loads go by, whatever the models say: spark is the reference.",
+    help="Load by this engine, whatever the models say. spark is the reference.",
 )
 @click.option(
     "--junit",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the results to this file, as JUnit XML.",
+    help="Also write the results to this file as JUnit XML.",
 )
 @click.option(
     "--record",
     is_flag=True,
-    help="Write into the YAML what each step leaves, in the place of what it expects. Needs --name "
-    "or --select. Read it before you believe it.",
+    help="Write what each step leaves into the YAML, as its expectation. Needs --name "
+    "or --select. Read the expectation before you trust it.",
 )
-@click.option("--keep", is_flag=True, help="Leave the folder of the tests' tables, and name it.")
+@click.option(
+    "--keep", is_flag=True, help="Keep the folder of the tests' tables, and print its path."
+)
 @vars_option
 @project_dir_option
 @profiles_dir_option
@@ -93,9 +95,10 @@ def test(
     target: str | None,
     verbose: bool,
 ) -> None:
-    """Run the unit tests of models: rows given date by date, and what the tables have then.
+    """Run the unit tests of models.
 
-    They stand under meta.tidemark.unit_tests of a model.
+    A test gives rows date by date, and says what the tables have then. Write tests under
+    meta.tidemark.unit_tests of a model.
     """
     if record and not (chosen or select):
         raise ConfigError("--record writes into the YAML: name the tests, --name or --select")

@@ -36,34 +36,38 @@ Examples:
 @click.command(epilog=_EPILOG)
 @click.argument("source")
 @click.option(
-    "--table", "tables", multiple=True, help="schema.table; may be repeated. Default: all."
+    "--table",
+    "tables",
+    multiple=True,
+    help="Compare this table, schema.table. May be repeated. Default: all tables.",
 )
 @click.option(
     "--buckets",
     type=click.IntRange(1, 1_000_000),
     default=64,
     show_default=True,
-    help="How many parts of a table are hashed; rows are read of those that differ.",
+    help="Hash a table in so many buckets. The command reads the rows of buckets that differ.",
 )
 @click.option(
     "--examples",
     type=click.IntRange(0, 1000),
     default=5,
     show_default=True,
-    help="How many keys of each table are shown.",
+    help="Show so many keys of each table.",
 )
 @click.option(
     "--settle",
     type=click.FloatRange(0),
     default=0,
     show_default=True,
-    help="If something differs: wait so many seconds, capture and apply once more (unless a paused "
-    "process operates the source), and look again. What differs both times differs.",
+    help="If a table differs, wait so many seconds, capture and apply again, and "
+    "compare again. A paused process does not capture. Only rows that differ "
+    "both times count.",
 )
 @click.option(
     "--repair",
     is_flag=True,
-    help="Land events that make the copies equal, apply them, and compare again.",
+    help="Land events that repair the copies, apply them, and compare again.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @target_option
@@ -81,9 +85,10 @@ def reconcile(
     target: str | None,
     project_dir: Path | None,
 ) -> None:
-    """Compare each mirrored table with its copy: hashes of buckets, then rows.
+    """Compare each mirrored table with its copy.
 
-    Hashes are computed in the database and in Spark, so that no table goes over the network.
+    The database and Spark hash the rows in buckets, so no table goes over the network. The command
+    then compares the rows of buckets that differ.
     """
     operated = Operated.find(source, project_dir)
     elsewhere = operated.state.is_open_elsewhere
