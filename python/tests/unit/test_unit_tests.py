@@ -18,10 +18,11 @@ from tidemark.errors import ConfigError
 from tidemark.model.settings.unit_tests import TableRows, UnitTest
 from tidemark.model.unit_tests import unit_tests_of
 from tidemark.scaffold.schema import models_schema
-from tidemark.unit_tests.cases import Case
+from tidemark.unit_tests.cases import Case, without_tests
 from tidemark.unit_tests.differences import difference_of
 from tidemark.unit_tests.found import Found
 from tidemark.unit_tests.landing import land, location_of
+from tidemark.unit_tests.project import profile_text
 from tidemark.unit_tests.record import recorded_rows, write_expectations
 from tidemark.unit_tests.rows import rows_of
 from tidemark.unit_tests.runner import Failure, Result
@@ -431,3 +432,33 @@ def test_junit(tmp_path: Path) -> None:
         failure.text or ""
     )
     assert not list(suite[1])
+
+
+def test_without_tests__leaves_the_rest_and_the_original() -> None:
+    meta = {"owner": "shop", "tidemark": {"extract": "full", "unit_tests": [{"name": "t"}]}}
+    original = SimpleNamespace(
+        config=SimpleNamespace(meta=meta, materialized="cdc"),
+        meta=meta,
+        unrendered_config={"meta": meta, "materialized": "cdc"},
+    )
+    bare = without_tests(original)
+    expected = {"owner": "shop", "tidemark": {"extract": "full"}}
+    assert bare.config.meta == bare.meta == bare.unrendered_config["meta"] == expected
+    assert bare.config.materialized == bare.unrendered_config["materialized"] == "cdc"
+    assert original.config.meta is meta and "unit_tests" in meta["tidemark"]
+
+
+@pytest.mark.parametrize(("file_format", "catalogue"), [("delta", "in-memory"), ("iceberg", None)])
+def test_profile_text__where_tables_are_known(file_format: str, catalogue: str | None) -> None:
+    own = {"spark.sql.ansi.enabled": "true", "spark.sql.warehouse.dir": "/of/the/user"}
+    config = SimpleNamespace(
+        credentials=SimpleNamespace(server_side_parameters=own),
+        threads=4,
+        profile_name="shop",
+        target_name="dev",
+    )
+    output = yaml.safe_load(profile_text(config, file_format))["shop"]["outputs"]["dev"]
+    settings = output["server_side_parameters"]
+    assert settings.get("spark.sql.catalogImplementation") == catalogue
+    assert settings["spark.sql.ansi.enabled"] == "true"
+    assert "spark.sql.warehouse.dir" not in settings

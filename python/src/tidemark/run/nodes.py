@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 
@@ -36,18 +37,25 @@ def _settings(node: Any) -> dict[str, Any]:
     return settings if isinstance(settings, dict) else {}
 
 
-def fresh_copy(manifest: Any) -> Any:
+def fresh_copy(manifest: Any, only: Collection[str] | None = None) -> Any:
     """Copy a parsed project for one call of dbt, which writes into its nodes.
 
     Disabled nodes are left out: nothing runs them, and dbt cannot copy them (it takes the list of
     nodes that it keeps under each of their names for a node). Macros are shared: nothing changes
     them, and they are most of a project.
+
+    Args:
+        manifest: dbt's.
+        only: Copy only these nodes, by their ids. Default: all.
     """
     disabled, manifest.disabled = manifest.disabled, {}
     macros, manifest.macros = manifest.macros, {}
+    nodes = manifest.nodes
+    if only is not None:
+        manifest.nodes = {name: node for name, node in nodes.items() if name in only}
     try:
         copy = manifest.deepcopy()
     finally:
-        manifest.disabled, manifest.macros = disabled, macros
+        manifest.disabled, manifest.macros, manifest.nodes = disabled, macros, nodes
     copy.macros = macros
     return copy

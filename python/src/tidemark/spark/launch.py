@@ -40,6 +40,7 @@ LOCK_TIMEOUT_VARIABLE = "TIDEMARK_LOCK_TIMEOUT"
 DEFAULT_LOCK_TIMEOUT = 600.0
 DERBY_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 WAREHOUSE = "spark.sql.warehouse.dir"
+CATALOGUE = "spark.sql.catalogImplementation"
 METASTORE_URIS = ("spark.hadoop.hive.metastore.uris", "hive.metastore.uris")
 ONE_PROCESS = {
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
@@ -163,7 +164,9 @@ def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
         try:
             is_new = _is_own(conf, home) and follow_home(gateway.jvm, home, conf[WAREHOUSE])
             SparkContext._ensure_initialized(gateway=gateway)
-            builder = SparkSession.builder.enableHiveSupport()
+            builder = SparkSession.builder
+            if conf.get(CATALOGUE) != "in-memory":
+                builder = builder.enableHiveSupport()
             for key, value in conf.items():
                 builder = builder.config(key, value)
             session = builder.getOrCreate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,9 +71,33 @@ def cases_of(nodes: Iterable[Any], folder: Path, chosen: str | None) -> list[Cas
         except ConfigError as error:
             problems.append(str(error))
             continue
+        bare = without_tests(node)
         for test in tests:
             if chosen is None or test.name == chosen:
-                cases.append(Case(node, test, len(cases) + 1, folder / f"{len(cases) + 1:04}"))
+                cases.append(Case(bare, test, len(cases) + 1, folder / f"{len(cases) + 1:04}"))
     if problems:
         raise ConfigError("\n".join(problems))
     return cases
+
+
+def without_tests(node: Any) -> Any:
+    """Return a copy of a model without its tests, which dbt would copy into each event of its log.
+
+    Args:
+        node: The model, of dbt's manifest.
+    """
+    bare = copy.copy(node)
+    bare.config = copy.copy(node.config)
+    bare.config.meta, bare.meta = _bare(node.config.meta), _bare(node.meta)
+    unrendered = {**(node.unrendered_config or {})}
+    bare.unrendered_config = {
+        name: _bare(value) if name == "meta" else value for name, value in unrendered.items()
+    }
+    return bare
+
+
+def _bare(meta: Any) -> Any:
+    own = meta.get("tidemark") if isinstance(meta, dict) else None
+    if not isinstance(own, dict):
+        return meta
+    return {**meta, "tidemark": {name: own[name] for name in own if name != "unit_tests"}}

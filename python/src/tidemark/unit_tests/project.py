@@ -17,6 +17,7 @@ from tidemark.model.enriched import atomic_settings
 from tidemark.model.entity import entity_settings
 from tidemark.model.unit_tests import input_of
 from tidemark.run.nodes import fresh_copy
+from tidemark.spark.launch import CATALOGUE
 from tidemark.unit_tests.cases import Case
 from tidemark.unit_tests.landing import location_of
 
@@ -34,7 +35,7 @@ _QUICK = {
 _PEPPER = "a pepper of unit tests"
 
 
-def profile_text(config: Any) -> str:
+def profile_text(config: Any, file_format: str) -> str:
     """Return a profile of Spark in this process whose tables lie in TIDEMARK_HOME.
 
     What Spark computes is what it computes by the user's profile: its settings are kept, but for
@@ -42,14 +43,18 @@ def profile_text(config: Any) -> str:
 
     Args:
         config: dbt's configuration of the user's project.
+        file_format: Of the tables: those of Iceberg stand in the metastore, as users have them.
     """
     given = getattr(config.credentials, "server_side_parameters", None) or {}
     settings = {key: str(value) for key, value in given.items() if not _NOT_OURS.search(key)}
+    # no other process looks, so a metastore that outlives this one is not made
+    catalogue = {CATALOGUE: "in-memory"} if file_format == "delta" else {}
+    quick = {**_QUICK, **catalogue}
     output = {
         "type": "tidemark",
         "schema": "unit_tests",
         "threads": max(2, int(getattr(config, "threads", 1) or 1)),
-        "server_side_parameters": {**_QUICK, **settings},
+        "server_side_parameters": {**quick, **settings},
     }
     name, target = str(config.profile_name), str(config.target_name)
     return yaml.safe_dump({name: {"target": target, "outputs": {target: output}}})
@@ -63,6 +68,8 @@ def home_of_tests(home: Home) -> Iterator[None]:
     os.environ[HOME_VARIABLE] = str(home.root)
     os.environ["DBT_LOG_PATH"] = str(home.logs)
     os.environ["DBT_TARGET_PATH"] = str(home.target)
+    # nobody reads artifacts of tests, and writing them takes longer than a small load
+    os.environ["DBT_WRITE_JSON"] = "false"
     os.environ.setdefault("TIDEMARK_PEPPER", _PEPPER)
     for name in told:
         del os.environ[name]
@@ -82,7 +89,7 @@ def manifest_of(manifest: Any, cases: Iterable[Case], engine: str | None) -> Any
         engine: What loads are to go by, whatever the models say.
     """
     asked = list(cases)
-    of_tests = fresh_copy(manifest)
+    of_tests = fresh_copy(manifest, {one for case in asked for one in case.node.depends_on.nodes})
     known = of_tests.nodes
     of_tests.nodes = {}
     for case in asked:

@@ -115,10 +115,11 @@ class Runner:
         self._root = invoker.options.project_dir
         profiles = home.root / "profiles"
         profiles.mkdir(parents=True, exist_ok=True)
-        (profiles / "profiles.yml").write_text(profile_text(invoker.config), encoding="utf-8")
         variables = {**invoker.variables, **invoker.options.vars}
         is_iceberg = variables.get("tidemark__commits_format") == "iceberg"
         self._format = "iceberg" if is_iceberg else "delta"
+        profile = profile_text(invoker.config, self._format)
+        (profiles / "profiles.yml").write_text(profile, encoding="utf-8")
         self._options = replace(
             invoker.options,
             profiles_dir=profiles,
