@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 
+from docsite.charts import charts
 from docsite.markdown import links_of
 from docsite.reference import generators
 from docsite.tree import (
@@ -39,12 +40,22 @@ def stale_pages(root: Path = ROOT) -> dict[str, str]:
     return {page: text for page, text in anew.items() if text != pages[page]}
 
 
+def stale_charts(root: Path = ROOT) -> dict[str, str]:
+    """The charts that are not those of the measurements, as they would be."""
+    return {
+        name: text
+        for name, text in charts(root).items()
+        if not (root / name).exists() or (root / name).read_text(encoding="utf-8") != text
+    }
+
+
 def write_reference(root: Path = ROOT) -> list[str]:
-    """Write anew what the pages have of the sources; return the files that changed."""
-    stale = stale_pages(root)
-    for page, text in stale.items():
-        (root / DOCS / page).write_text(text, encoding="utf-8")
-    return [f"{DOCS}/{page}" for page in stale]
+    """Write charts and what pages have of the sources anew; return the files that changed."""
+    stale = {f"{DOCS}/{page}": text for page, text in stale_pages(root).items()}
+    stale |= stale_charts(root)
+    for name, text in stale.items():
+        (root / name).write_text(text, encoding="utf-8")
+    return [*stale]
 
 
 def write_tree(target: Path, root: Path = ROOT) -> Path:

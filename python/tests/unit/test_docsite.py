@@ -12,7 +12,8 @@ import pytest
 from markdown import markdown
 from markdown_it import MarkdownIt
 
-from docsite.__main__ import build, stale_pages, write_reference
+from docsite.__main__ import build, stale_charts, stale_pages, write_reference
+from docsite.charts import CHARTS, RESULTS, bars_of
 from docsite.markdown import anchor_of, demote, links_of, map_links, section_of, table
 from docsite.reference import commands_of, docs_blocks, generators, settings_table
 from docsite.sources import show_file
@@ -109,6 +110,18 @@ def test_site__has_generated_tables(site: Path) -> None:
 def test_reference__is_that_of_the_sources() -> None:
     stale = sorted(stale_pages())
     assert not stale, f"`{COMMAND}` writes anew what {', '.join(stale)} has of the sources"
+
+
+def test_charts__are_of_the_measurements() -> None:
+    stale = sorted(stale_charts())
+    assert not stale, f"`{COMMAND}` draws {', '.join(stale)} anew"
+    cost = read_pages()["explanation/cost.md"]
+    for name, (_, groups) in CHARTS.items():
+        assert f"](../assets/cost-{name}.svg)" in cost
+        for group in groups:
+            bars = bars_of(group, ROOT / RESULTS)
+            assert [bar[1] for bar in bars] == sorted(bar[1] for bar in bars)
+            assert [ratio for _, _, ratio, ours in bars if ours] == [1]
 
 
 def test_reference__stands_on_the_pages() -> None:

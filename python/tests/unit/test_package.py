@@ -25,6 +25,8 @@ OWN = (
     "python/src/tidemark/serve/assets/",
     "python/src/tidemark/spark/log4j2.properties",
     "python/docs/assets/LICENSES.txt",
+    "python/docs/assets/cost-events.svg",
+    "python/docs/assets/cost-extracts.svg",
     "python/docs/assets/site.css",
     "python/examples/report.png",
     "python/tests/fixtures/debezium/",
