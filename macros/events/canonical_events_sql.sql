@@ -31,7 +31,7 @@ select
     * except (_is_ours, _is_broken, _is_malformed, _tidemark_has_infinity, _is_tombstone, _time_is_broken, _raw_payload, _operation),
     {#- What a snapshot brings it has read, whatever it is called: the log tells by this where one began. #}
     if(_is_snapshot and _operation in ('INSERT', 'UPSERT'), 'READ', _operation) as _operation,
-    {{ tidemark.told_text_expr('_raw_payload', '_is_malformed') }} as _raw_payload,
+    {{ tidemark.shown_text_expr('_raw_payload', '_is_malformed') }} as _raw_payload,
     case
         when _is_tombstone then 'ignored'
         when _is_broken then 'unreadable'

@@ -44,7 +44,7 @@ select
         when op is not null then concat('unknown_operation: ', op)
         else 'not_an_event'
     end as _problem,
-    {{ tidemark.told_text_expr('_raw_payload', '_is_malformed') }} as _raw_payload,
+    {{ tidemark.shown_text_expr('_raw_payload', '_is_malformed') }} as _raw_payload,
     _landing_num,
     _tidemark_line_num,
     _landing_num as _sequence_num,

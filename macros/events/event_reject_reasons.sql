@@ -9,7 +9,7 @@
                 {%- set failed = tidemark.cast_failed_expr(column, source) if tidemark._nested_kind(column['type'])
                     else source ~ ' is not null and ' ~ tidemark._typed_value_expr(plan, column) ~ ' is null' -%}
                 {%- if failed -%}
-                    {%- do reasons.append(tidemark._reason(failed, 'cast_failed', column['name'], tidemark._told_value_expr(column, source))) -%}
+                    {%- do reasons.append(tidemark._reason(failed, 'cast_failed', column['name'], tidemark._shown_value_expr(column, source))) -%}
                 {%- endif -%}
             {%- endif -%}
         {%- else -%}
@@ -19,10 +19,10 @@
                 else tidemark.quote_identifier('_tidemark_given_' ~ column['name']) ~ ' is not null' -%}
             {%- set failed = counts ~ ' and ' ~ given ~ ' and ' ~ name ~ ' is null' -%}
             {%- if column['type'].startswith('timestamp') and 'auto' in column['encodings'].values() -%}
-                {%- do reasons.append(tidemark._reason(failed ~ " and " ~ text ~ " rlike '^-?[0-9]+$'", 'ambiguous_unit', column['name'], tidemark._told_value_expr(column, text))) -%}
+                {%- do reasons.append(tidemark._reason(failed ~ " and " ~ text ~ " rlike '^-?[0-9]+$'", 'ambiguous_unit', column['name'], tidemark._shown_value_expr(column, text))) -%}
             {%- endif -%}
             {%- if column['type'] == 'binary' and 'auto' in column['encodings'].values() -%}
-                {%- do reasons.append(tidemark._reason(failed ~ ' and ' ~ tidemark._is_hex_expr(text), 'ambiguous_encoding', column['name'], tidemark._told_value_expr(column, text))) -%}
+                {%- do reasons.append(tidemark._reason(failed ~ ' and ' ~ tidemark._is_hex_expr(text), 'ambiguous_encoding', column['name'], tidemark._shown_value_expr(column, text))) -%}
             {%- endif -%}
             {%- do reasons.extend(tidemark._cast_reasons(column, failed, text, column['name'])) -%}
         {%- endif -%}
@@ -71,7 +71,7 @@
 
 {#- Why a text is no value: of a number without a sign that comes as a negative one its event does not show it. -#}
 {%- macro _cast_reasons(column, failed, text, name) -%}
-    {%- set value = tidemark._told_value_expr(column, text) -%}
+    {%- set value = tidemark._shown_value_expr(column, text) -%}
     {%- set reasons = [tidemark._reason(failed, 'cast_failed', name, value)] -%}
     {%- if 'unsigned' in column['encodings'].values() -%}
         {%- do reasons.insert(0, tidemark._reason(failed ~ ' and ' ~ text ~ " rlike '^-[1-9][0-9]*$'", 'unsigned_too_large', name, value)) -%}
@@ -84,7 +84,7 @@
     {{ return({'condition': condition, 'text': tidemark.string_literal(kind ~ ': ' ~ name), 'column': name, 'value': value}) }}
 {%- endmacro -%}
 
-{%- macro _told_value_expr(column, arrived) -%}
+{%- macro _shown_value_expr(column, arrived) -%}
     {{ return("'***'" if column['sensitive'] else 'cast(' ~ arrived ~ ' as string)') }}
 {%- endmacro -%}
 

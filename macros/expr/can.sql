@@ -4,7 +4,7 @@
     {%- if capability not in tidemark.capabilities() -%}
         {%- do exceptions.raise_compiler_error('tidemark.can: there is no capability `' ~ capability ~ '`') -%}
     {%- endif -%}
-    {{ return(adapter.type() == 'tidemark' and (capability in ['load', 'call_python', 'tell_errors'] or adapter.has_session())) }}
+    {{ return(adapter.type() == 'tidemark' and (capability in ['load', 'call_python', 'report_errors'] or adapter.has_session())) }}
 {%- endmacro -%}
 
 {#- Every capability, with what there is in its place where the adapter lacks it. -#}
@@ -27,6 +27,6 @@
         'ask_catalog': 'describe and show statements',
         'parse_expressions': 'an expression of the YAML that is none is an error of the statement that it is put into',
         'run_alone': 'statements that are tried again',
-        'tell_errors': "dbt's own words for an error, with the macros that were at work",
+        'report_errors': "dbt's own words for an error, with the macros that were at work",
     }) }}
 {%- endmacro -%}

@@ -115,7 +115,7 @@ from_json(
 {#- What the lines of text files are: `malformed`, whether one is not UTF-8 (Spark puts U+FFFD for such bytes, which a file may also have
     of its own), `mixed`, whether some end with a carriage return and some do not, and `odd`, whether a CSV file has an odd number of
     quotes: see open_quote_sql(). -#}
-{%- macro lines_told_sql(cfg, path) -%}
+{%- macro line_findings_sql(cfg, path) -%}
 select
     coalesce(bool_or(malformed), false) as malformed,
     coalesce(bool_or(with_return) and bool_or(without_return), false) as mixed,

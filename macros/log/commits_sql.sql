@@ -97,7 +97,7 @@ where commit_id = {{ commit_id }}
 {%- endmacro -%}
 
 {#- Whether an erase of a key is in flight, or began after a commit. -#}
-{%- macro erases_beside_sql(states, relation, commit_id) -%}
+{%- macro concurrent_erase_sql(states, relation, commit_id) -%}
 select count(*) > 0 as is_beside
 from {{ tidemark.last_commits_sql(states, relation) }}
 where kind = 'erase_key' and (state = 'inflight' or commit_id > {{ commit_id }})

@@ -84,9 +84,9 @@
 {%- endmacro -%}
 
 {#- Make way for a table that is to be made: a killed run may have left its folder behind. -#}
-{%- macro clear_debris(relations) -%}
+{%- macro clear_leftovers(relations) -%}
     {%- if tidemark.can('remove_files') -%}
-        {%- for relation in relations -%}{%- do adapter.clear_debris(relation) -%}{%- endfor -%}
+        {%- for relation in relations -%}{%- do adapter.clear_leftovers(relation) -%}{%- endfor -%}
     {%- endif -%}
 {%- endmacro -%}
 

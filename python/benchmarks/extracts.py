@@ -145,10 +145,10 @@ def check_same(bench: Bench) -> None:
             ", operation, concat_ws(',', array_sort(changed_columns))",
         ),
     }
-    for ours, (told, theirs, told_there) in pairs.items():
+    for ours, (told, theirs, recorded_there) in pairs.items():
         found = [
             bench.session.sql(f"select count(*), bit_xor(xxhash64({names}{more})) from {table}")
-            for table, more in ((ours, told), (theirs, told_there))
+            for table, more in ((ours, told), (theirs, recorded_there))
         ]
         if found[0].collect() != found[1].collect():
             sys.exit(f"{ours} and {theirs} have other rows")

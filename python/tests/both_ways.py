@@ -79,7 +79,7 @@ class BothWays:
             self._judge(project, _Found("the end", dict(_views(project)), {}))
 
     def _judge(self, project: Any, found: _Found) -> None:
-        found = _told_alike(project, found)
+        found = _shown_alike(project, found)
         number = self._passed[self.test]
         self._passed[self.test] += 1
         if self.way == WORKERS:
@@ -209,7 +209,7 @@ def _rows_of_spark(project: Any, name: str, kept: list[str]) -> list[str]:
     return found
 
 
-def _told_alike(project: Any, found: _Found) -> _Found:
+def _shown_alike(project: Any, found: _Found) -> _Found:
     """Return the same with what tells one run from another in other words."""
     texts = [text for rows in found.tables.values() for text in rows] + [*found.messages.values()]
     ids = sorted({one for text in texts for one in _COMMIT.findall(text)})

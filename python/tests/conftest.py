@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    return [tenths.IS_INTERPRETED.told(), tenths.BOTH_WAYS.told(), turns.told_turn(config)]
+    return [tenths.IS_INTERPRETED.told(), tenths.BOTH_WAYS.told(), turns.recorded_turn(config)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -179,10 +179,10 @@ def _texts(macros: dict[str, Any]) -> Iterator[Tried]:
     broken = ["cast(unhex('61FF62') as string)", "cast(unhex('C3') as string)", "'é'"]
     rows = f"{TEXTS} union all {_texts_of(broken)}"
     yield Tried(
-        "told_text_expr",
+        "shown_text_expr",
         rows,
         {
-            "told": macros["told_text_expr"]("v", "not is_valid_utf8(v)"),
+            "told": macros["shown_text_expr"]("v", "not is_valid_utf8(v)"),
             "malformed": macros["malformed_text_expr"]("v"),
             "raw": macros["_raw_text_expr"]("decode(cast(v as binary), 'ISO-8859-1')"),
         },

@@ -30,7 +30,7 @@ def load_sql_macros() -> dict[str, Any]:
         "event_plan": rule("event_plan.event_plan", reserved, recipe),
         "identifying_names": rule("event_plan.identifying_names", names),
         "connect_columns": rule("source_types.connect_columns"),
-        "check_told_types": rule("statements.check_told_types"),
+        "check_statement_types": rule("statements.check_statement_types"),
     }
     return {**macros, **rules}
 

@@ -33,7 +33,7 @@ def configure(config: pytest.Config) -> None:
         os.environ.setdefault(VARIABLE, _turn_of_commit())
 
 
-def told_turn(config: pytest.Config) -> str:
+def recorded_turn(config: pytest.Config) -> str:
     """Return what the head of a run says."""
     if not config.getoption(OPTION):
         return "stories of all turns are told"

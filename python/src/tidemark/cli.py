@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from tidemark import distribution_version
-from tidemark.defects import told_defect
+from tidemark.defects import report_defect
 from tidemark.errors import TidemarkError
 
 EXIT_FAILED = 1
@@ -175,7 +175,7 @@ def call(
             said = f"{error.filename}: {error.strerror}"
         else:
             words = sys.argv[1:] if given is None else given
-            said = told_defect(error, " ".join(["tidemark", *words[:1]]))
+            said = report_defect(error, " ".join(["tidemark", *words[:1]]))
         click.echo(f"Error: {said}", err=True)
         code = EXIT_FAILED
     return code if isinstance(code, int) else 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from tidemark.home import tidemark_home
 
 
-def told_defect(error: BaseException, doing: str) -> str:
+def report_defect(error: BaseException, doing: str) -> str:
     """Return what is said of an error that nobody foresaw; its trace goes to a log of the owner's.
 
     Args:
@@ -54,4 +54,4 @@ def _written(text: str) -> Path:
     return log
 
 
-__all__ = ["told_defect"]
+__all__ = ["report_defect"]

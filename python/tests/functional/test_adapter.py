@@ -337,7 +337,7 @@ def test_clear_slices(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert files.clear_slices(session, "nowhere", "whole__slice_") == 0
 
 
-def test_clear_debris__of_another_clock(
+def test_clear_leftovers__of_another_clock(
     module_project: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder that another process may be making a table of is as young as the clock of the files says."""
@@ -357,9 +357,9 @@ def test_clear_debris__of_another_clock(
     )
     monkeypatch.setattr(files, "_is_shared", lambda configuration: True)
     monkeypatch.setattr(files, "time", ahead)
-    assert files.clear_debris(session, schema, "left") and not left.exists()
+    assert files.clear_leftovers(session, schema, "left") and not left.exists()
     # who makes it is waited for, and gives up
-    assert not files.clear_debris(session, schema, "coming")
+    assert not files.clear_leftovers(session, schema, "coming")
 
 
 def test_list_files__from_jinja(module_project: Any, tmp_path: Path) -> None:

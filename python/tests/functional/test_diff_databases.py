@@ -61,7 +61,7 @@ def diff(*arguments: str, code: int) -> Any:
     return json.loads(result.stdout)["tables"][0] if code != 1 else result.output
 
 
-def tell_the_story(shop: Path, source: str, table: str, odd: dict[str, str]) -> None:
+def run_the_story(shop: Path, source: str, table: str, odd: dict[str, str]) -> None:
     """Equal but for a value, and a row of each side alone; from either side."""
     write_deltalake(str(shop / "warehouse/shop.db/copy"), pa.Table.from_pylist(ROWS, SCHEMA))
     name = f"{source}:{table}"
@@ -105,7 +105,7 @@ def test_postgres(shop: Path) -> None:
     with postgres_server() as server:
         server.sql(POSTGRES)
         mirror(shop, "postgresql", server.port, "postgres", database="shop")
-        tell_the_story(shop, "postgresql", "public.kinds", {"iv": "only A has it"})
+        run_the_story(shop, "postgresql", "public.kinds", {"iv": "only A has it"})
 
 
 def test_mariadb(shop: Path) -> None:
@@ -113,4 +113,4 @@ def test_mariadb(shop: Path) -> None:
         server.sql(MARIADB)
         mirror(shop, "mariadb", server.port, "tidemark")
         odd = {"b": "tinyint, stored as boolean", "g": "only A has it"}
-        tell_the_story(shop, "mariadb", "shop.kinds", odd)
+        run_the_story(shop, "mariadb", "shop.kinds", odd)

@@ -48,7 +48,7 @@ def read(module_project: Any, tmp_path: Path) -> Read:
         declared = macros["csv_options"](options)["encoding"] if suffix == "csv" else "UTF-8"
         is_utf8 = macros["is_utf8"](declared)
         if is_utf8:
-            [told] = session.sql(macros["lines_told_sql"](cfg, str(file))).collect()
+            [told] = session.sql(macros["line_findings_sql"](cfg, str(file))).collect()
             if not told.malformed:
                 session.sql(macros["extract_view_sql"](cfg, "extract", str(file), ["id", "name"]))
                 found = session.sql("select id, name, _unreadable from extract").collect()
@@ -137,7 +137,7 @@ def test_csv__open_quote(
     cfg = macros["entity_config"](
         {**CONFIG, "config": {"unique_key": "id", "meta": {"tidemark": settings}}}
     )
-    [told] = session.sql(macros["lines_told_sql"](cfg, str(file))).collect()
+    [told] = session.sql(macros["line_findings_sql"](cfg, str(file))).collect()
     names = ["id", "name"]
     session.sql(macros["extract_view_sql"](cfg, "extract", str(file), names))
     found = session.sql(macros["open_quote_sql"](cfg, "extract", str(file), names)).collect()

@@ -171,7 +171,7 @@ def lengthened(path: Path) -> bytes:
     return whole
 
 
-def told_of_long_line(message: str, path: Path, at: int) -> None:
+def names_long_line(message: str, path: Path, at: int) -> None:
     assert f"{path} has a line of more than 67108864 bytes, from byte {at} on" in message
     assert "tidemark__max_line_bytes" in message
     assert len(message.splitlines()) <= 4 and not INTERNAL.search(message), message
@@ -184,7 +184,7 @@ def test_long_line(module_project: Any, suffix: str, engine: str) -> None:
     path = write(entity, FIRST)
     whole = lengthened(path)
     message = entity.run(FIRST, expect_pass=False).messages[entity.name]
-    told_of_long_line(message, path, len(whole))
+    names_long_line(message, path, len(whole))
     assert not entity.exists("__log")
     path.write_bytes(whole)
     succeeds(entity, FIRST)
@@ -201,7 +201,7 @@ def test_long_line__events(module_project: Any, engine: str) -> None:
     entity.load([insert({"k": "1", "v": "a"})])
     path = entity.land([insert({"k": "2", "v": "b"})], "a file.jsonl")
     whole = lengthened(path)
-    told_of_long_line(entity.run(expect_pass=False).messages[entity.name], path, len(whole))
+    names_long_line(entity.run(expect_pass=False).messages[entity.name], path, len(whole))
     assert entity.rows("k, v") == [("1", "a")]
     path.write_bytes(whole)
     entity.run()
@@ -215,7 +215,7 @@ def test_long_line__enriched_events(module_project: Any, engine: str) -> None:
     whole = lengthened(path)
     run = ("run", "--select", name)
     message = module_project.dbt(*run, expect_pass=False).messages[name]
-    told_of_long_line(message, path, len(whole))
+    names_long_line(message, path, len(whole))
     path.write_bytes(whole)
     module_project.dbt(*run)
     assert len(module_project.sql(f"select 1 from {name}")) == 1

@@ -195,7 +195,7 @@ def test_change_events(project: Any, store: ObjectStore, see: Callable[..., Any]
 
 def test_enriched_events(project: Any, store: ObjectStore, tmp_path: Path) -> None:
     """Events and entities in tables that lie there."""
-    test_shred.tell_batches(project, tmp_path)
+    test_shred.report_batches(project, tmp_path)
     assert store.names(f"warehouse/{project.schema}.db/events/_delta_log/")
 
 

@@ -17,7 +17,7 @@ from deltalake.exceptions import DeltaProtocolError
 
 from tests.conftest import Project
 from tests.pages import blocks_run_by
-from tidemark.spark.catalog import told_tables
+from tidemark.spark.catalog import described_tables
 
 from .enriched_events import PRODUCT, add_events, add_products, event_line, land
 from .entities import Entity
@@ -37,7 +37,7 @@ MAPPING = "delta.columnMapping.mode"
 
 def tables_of(project: Project) -> dict[str, Path]:
     """Where all tables of the project lie."""
-    found = told_tables(project.session, project.schema)
+    found = described_tables(project.session, project.schema)
     return {name: project.folder_of(name) for name, told in found if "Type: VIEW" not in told}
 
 

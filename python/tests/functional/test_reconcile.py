@@ -203,7 +203,7 @@ def test_found_and_repaired(project: Project) -> None:
         settings = {"connector": "postgresql", "connection": place}
         with mirrored(project, server.sql, settings, "public") as shop:
             shop.sql(POSTGRES_TABLES + "drop table kinds, nothing;")
-            tell_the_story(shop)
+            run_the_story(shop)
 
 
 @pytest.mark.slow
@@ -215,7 +215,7 @@ def test_postgres(project: Project) -> None:
         with mirrored(project, server.sql, settings, "public") as shop:
             defaults = Defaults(POSTGRES_DEFAULTS)
             shop.sql(POSTGRES_TABLES + rows_of(POSTGRES_KINDS, 0) + defaults.create())
-            tell_the_story(shop, Kinds(POSTGRES_KINDS, 9, {"iv": "interval"}, defaults))
+            run_the_story(shop, Kinds(POSTGRES_KINDS, 9, {"iv": "interval"}, defaults))
             refusals(shop)
             # capture goes on after the files of the repair
             shop.sql("delete from people where id = 3000; insert into twins values (7, 'after', 7)")
@@ -231,7 +231,7 @@ def test_mariadb(project: Project) -> None:
         with mirrored(project, server.sql, settings, "shop") as shop:
             defaults = Defaults(MARIADB_DEFAULTS)
             shop.sql(MARIADB_TABLES + rows_of(MARIADB_KINDS, 0) + defaults.create())
-            tell_the_story(shop, Kinds(MARIADB_KINDS, 8, {"g": "point"}, defaults))
+            run_the_story(shop, Kinds(MARIADB_KINDS, 8, {"g": "point"}, defaults))
 
 
 @dataclass
@@ -244,7 +244,7 @@ class Kinds:
     defaults: Defaults
 
 
-def tell_the_story(shop: Shop, kinds: Kinds | None = None) -> None:
+def run_the_story(shop: Shop, kinds: Kinds | None = None) -> None:
     """Equal, then damaged in every way, found, repaired, and equal again."""
     # day 1: the snapshot, all values of all types
     shop.replicator("run-once")

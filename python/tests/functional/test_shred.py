@@ -31,7 +31,7 @@ from tidemark.shred.canonical import CONTEXTS_SCHEMA, fingerprint, synthetic_id
 
 def test_batches_as_the_oracle_has_them(project: Project, tmp_path: Path) -> None:
     add_steps(project)
-    wanted = tell_batches(project, tmp_path)
+    wanted = report_batches(project, tmp_path)
     steps = [data for schema, data in wanted if "/checkoutStep/" in schema]
     found = project.sql("select step, total, items, note from steps")
     assert sorted((row["step"], float(row["total"])) for row in found) == sorted(
@@ -64,7 +64,7 @@ def test_reject_guard(project: Project) -> None:
     assert len(project.sql("select * from events")) == 2
 
 
-def tell_batches(project: Project, tmp_path: Path) -> list[tuple[str, Any]]:
+def report_batches(project: Project, tmp_path: Path) -> list[tuple[str, Any]]:
     """Two batches become events, entities and a table of products; returns schema and data of each entity."""
     spec = EventsSpec(
         240, 2, natural_in_batch=5, natural_cross_batch=8, synthetic_in_batch=5,

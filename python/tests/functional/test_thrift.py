@@ -78,7 +78,7 @@ def project(
 
 
 def test_atomic_and_shred(project: ThriftProject, tmp_path: Path) -> None:
-    test_shred.tell_batches(project, tmp_path)
+    test_shred.report_batches(project, tmp_path)
 
 
 # --- operations that are told of elsewhere by commands of ours, or with a database

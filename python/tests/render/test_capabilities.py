@@ -34,7 +34,7 @@ ALL = set(macros_of("spark")["capabilities"]())
     ("adapter", "has_session", "lacks"),
     [
         ("tidemark", True, set()),
-        ("tidemark", False, ALL - {"load", "call_python", "tell_errors"}),
+        ("tidemark", False, ALL - {"load", "call_python", "report_errors"}),
         ("spark", False, ALL),
     ],
 )

@@ -230,17 +230,17 @@ def test_can_start_early__only_without_a_word(
     home = Home(tmp_path).create()
     settings = {"spark.jars.ivy": str(tmp_path)}
     assert not can_start_early(settings, home)  # Delta is not there yet
-    assert can_start_early(settings, home, may_tell=True)
+    assert can_start_early(settings, home, may_report=True)
     settings["spark.jars"] = "/jars/delta-spark_4.1_2.13-4.4.0.jar"
     assert can_start_early(settings, home)
     assert not can_start_early({**settings, "spark.jars.packages": "a:b:1"}, home)
     with FileLock(home.metastore_lock):
-        assert not can_start_early(settings, home, may_tell=True)
+        assert not can_start_early(settings, home, may_report=True)
         assert can_start_early({**settings, "hive.metastore.uris": "thrift://x:9083"}, home)
     monkeypatch.setattr(
         launch, "find_archive", lambda _: ClassArchive(tmp_path / "a.jsa", tmp_path / "a.tmp")
     )
-    assert not can_start_early(settings, home, may_tell=True)
+    assert not can_start_early(settings, home, may_report=True)
     # only a JVM that does all of the work has an archive
     assert can_start_early({**settings, "spark.master": "spark://x:7077"}, home)
 

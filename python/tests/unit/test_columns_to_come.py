@@ -9,7 +9,7 @@ import pytest
 from tests.macros import load_macros, warehouse_of
 from tidemark.errors import DataError
 from tidemark.pipeline.extracts import columns_not_yet
-from tidemark.rules.event_plan import check_told_columns
+from tidemark.rules.event_plan import check_known_columns
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_tables_of_a_key_alone_are_not_made(
     plan = {"columns": [{"name": "id", "type": "string"}]}
     found = {"names": [], "ddl": None, "arrived": None, **found}
     if not is_refused:
-        check_told_columns(cfg, plan, found, recorded)
+        check_known_columns(cfg, plan, found, recorded)
         return
     with pytest.raises(
         DataError, match=r"orders: no events of public\.orders have landed at x yet"
     ):
-        check_told_columns(cfg, plan, found, recorded)
+        check_known_columns(cfg, plan, found, recorded)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidemark.engine.load import Target
-from tidemark.engine.quoted import end_told
+from tidemark.engine.quoted import end_with_reason
 from tidemark.engine.room import Room
 from tidemark.sessions.contract import check_query, check_types, crossed, inserted
 from tidemark.sessions.declined import Declined
@@ -218,7 +218,7 @@ def test_by_value(sql: str) -> None:
     """A value of another type, or one that only Spark works out, ends the query, and no value is told."""
     found = answer((), crossed(sql), 10, ROOM)
     assert found.declined is not None
-    assert found.declined.startswith(end_told("")) or found.declined.endswith("Exception")
+    assert found.declined.startswith(end_with_reason("")) or found.declined.endswith("Exception")
 
 
 def test_a_branch_that_no_row_takes(db: Any) -> None:
@@ -328,7 +328,7 @@ def test_rows_that_are_not_written(tmp_path: Path, row: str, why: str) -> None:
     found = stage(
         (), "select 1 as one", "counted", "select count(*) as n from counted", written, wanted, ROOM
     )
-    assert found.declined == end_told(why)
+    assert found.declined == end_with_reason(why)
     assert sorted(tmp_path.rglob("*.parquet")) == before
 
 

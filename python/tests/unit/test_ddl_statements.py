@@ -19,7 +19,7 @@ from tidemark.errors import ConfigError, DataError
 from tidemark.pipeline import altering, events_statement
 from tidemark.rules.batches import batch_at, stretches_of
 from tidemark.rules.event_plan import aliases_of, names_to_come
-from tidemark.rules.statement_texts import says_rename
+from tidemark.rules.statement_texts import renames_column
 from tidemark.rules.statements import (
     canonical_statement,
     check_name_of_key,
@@ -90,14 +90,14 @@ def test_renamed_table(ddl: str, name: str, previous: str | None) -> None:
         ('alter table t add c enum("x\\"", "y") comment "change a b"', False),
     ],
 )
-def test_says_rename(ddl: str, says: bool) -> None:
-    assert says_rename(ddl, "a", "b") is says
+def test_renames_column(ddl: str, says: bool) -> None:
+    assert renames_column(ddl, "a", "b") is says
 
 
 @pytest.mark.parametrize("name", ["COMMENT", "MY COMMENT", "DEFAULT", "it's", "/*"])
 def test_says_rename__of_a_name_that_looks_like_a_text(name: str) -> None:
-    assert says_rename(f'ALTER TABLE "S"."T" RENAME COLUMN "{name}" TO "NOTE"', name, "NOTE")
-    assert says_rename(
+    assert renames_column(f'ALTER TABLE "S"."T" RENAME COLUMN "{name}" TO "NOTE"', name, "NOTE")
+    assert renames_column(
         f"alter table t change `NOTE` `{name}` int, add c int comment 'x'", "NOTE", name
     )
 

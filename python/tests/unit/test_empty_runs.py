@@ -9,7 +9,7 @@ import pytest
 from tests.macros import load_macros, warehouse_of
 from tidemark.errors import DataError
 from tidemark.pipeline import events_batch, events_source, extracts_source
-from tidemark.rules.event_plan import check_told_columns
+from tidemark.rules.event_plan import check_known_columns
 
 NO_SETTINGS = {
     "keys": ["Id"], "ignore": [], "sensitive": [], "partition_by": [], "cluster_by": [],
@@ -122,7 +122,7 @@ def test_lines_that_cannot_be_read_are_told() -> None:
     cfg = {"entity": "orders", "table": "shop.orders", "location": "landing", "columns": []}
     found = {"names": [], "ddl": None, "arrived": None, "unreadable": ["no JSON: 3"]}
     with pytest.raises(DataError) as told:
-        check_told_columns(cfg, {"columns": ["id"]}, found, None)
+        check_known_columns(cfg, {"columns": ["id"]}, found, None)
     assert (
         "orders: no events of shop.orders have landed at landing yet, and the YAML declares no columns "
         "to make the tables with. There are lines that cannot be read: no JSON: 3"

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from tidemark.engine.events.decoded import Asked, decoded_columns
-from tidemark.engine.events.load import Batch, SiftedFile
+from tidemark.engine.events.load import Batch, PrefilteredFile
 from tidemark.engine.events.task import read
 
 from .test_engine_events import Lake, Row, event
@@ -98,14 +98,14 @@ def test_rejects_of_opened_lines(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     batch = lake.batch([event("c", 1, None, (None, "a", 1))])
     assert found(lake, batch, USUAL, "id, _raw_payload is null") == [(None, False)]
-    sifted = str(tmp_path / "sifted.parquet")
+    prefiltered = str(tmp_path / "prefiltered.parquet")
     (path,) = batch.load.files
     duckdb.sql(
         f'copy (select 1::bigint as num, \'"shop"\' as db, \'"public"\' as schema, \'"orders"\' as "table", '
         f"column0 as line, null::varchar as landed_id, null::varchar as known_doubt from read_csv('{path}', "
-        f"delim = chr(1), header = false, quote = '', columns = {{'column0': 'VARCHAR'}})) to '{sifted}' (format parquet)"
+        f"delim = chr(1), header = false, quote = '', columns = {{'column0': 'VARCHAR'}})) to '{prefiltered}' (format parquet)"
     )
-    opened = replace(batch, sifted=(SiftedFile(sifted, 1, 1),))
+    opened = replace(batch, prefiltered=(PrefilteredFile(prefiltered, 1, 1),))
     none = replace(USUAL, takes_rejects=False)
     assert "column id has a value that is a reject" in str(declined(lake, opened, none))
 

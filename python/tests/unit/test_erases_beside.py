@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.macros import load_macros, warehouse_of
-from tidemark.pipeline.replacing import erases_beside
+from tidemark.pipeline.replacing import has_concurrent_erase
 
 
 def test_erases_beside__of_an_entity_without_commits_compares_with_a_number() -> None:
@@ -17,5 +17,5 @@ def test_erases_beside__of_an_entity_without_commits_compares_with_a_number() ->
 
     macros["query_rows"] = query_rows
     commits = {"states": "commits", "view": "last_commits", "are_known": False}
-    assert not erases_beside(warehouse_of(macros), commits, "shop.orders", None)
+    assert not has_concurrent_erase(warehouse_of(macros), commits, "shop.orders", None)
     assert "commit_id > 0)" in asked[0]

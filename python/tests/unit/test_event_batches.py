@@ -93,8 +93,8 @@ def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figur
     }  # fmt: skip
     figures = {"rows_read": 2, "rows_ignored": 0, "has_moves": 0, "has_whole_rows": 1, **figures}
     staged = SimpleNamespace(figures=figures, of_table="")
-    sifted = SimpleNamespace(schemas=schemas, has_schemaless=not schemas, files=[])
-    workers = {"sift_events": lambda *_: sifted, "stage_events": lambda *_: staged}
+    prefiltered = SimpleNamespace(schemas=schemas, has_schemaless=not schemas, files=[])
+    workers = {"prefilter_events": lambda *_: prefiltered, "stage_events": lambda *_: staged}
     warehouse = warehouse_of({**macros, "run_query": lambda _: [(False,)]}, **workers)
     stubs = {
         "plan_stretch": lambda *_: plan,

@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.tidemark.errors import MacroError
 from tests import captures
 from tests.rendering import load_sql_macros
-from tidemark.rules.event_plan import new_in_schemas, told_names
+from tidemark.rules.event_plan import names_in_batch, new_in_schemas
 from tidemark.rules.source_types import connect_columns, ddl_columns
 
 
@@ -433,7 +433,7 @@ def test_new_in_schemas() -> None:
     assert new(plan, {"excluded": ["b"]}, "ab") == []
 
     came = {**batch("ac"), "names": ["D", "a"]}
-    assert told_names(came, told("b")) == ["a", "b", "c", "d"]
-    assert told_names(came, None) == ["a", "c", "d"]
+    assert names_in_batch(came, told("b")) == ["a", "b", "c", "d"]
+    assert names_in_batch(came, None) == ["a", "c", "d"]
     before = {"columns": [{"name": "E"}], "excluded": ["f"], "source": {}}
-    assert told_names(came, before) == ["a", "c", "d", "e", "f"]
+    assert names_in_batch(came, before) == ["a", "c", "d", "e", "f"]

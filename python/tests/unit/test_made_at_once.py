@@ -62,7 +62,7 @@ def test_execute_alone__goes_on_once_the_other_is_done(
         if left:
             raise DbtDatabaseError(left.pop(0))
 
-    adapter: Any = SimpleNamespace(clear_debris=done.append, execute=execute)
+    adapter: Any = SimpleNamespace(clear_leftovers=done.append, execute=execute)
     if len(failures) == 1 and failures[0] == RACE:
         TidemarkAdapter.execute_alone(adapter, ["create"], ["table"])
     else:

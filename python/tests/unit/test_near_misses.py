@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidemark.state.near_misses import near_misses, told_misses
+from tidemark.state.near_misses import describe_misses, near_misses
 
 FOURTH = dt.date(2026, 3, 4)
 
@@ -50,6 +50,6 @@ def test_near_misses__in_folders_of_a_date_and_not_those_of_others(tmp_path: Pat
     location, other = (f"{{yyyy}}{{mm}}{{dd}}/orders{end}.csv" for end in ("", "-old"))
     found = near_misses(tmp_path, location, [other, None, "s3a://lake/x"])
     assert found == {dt.date(2026, 3, 3): ["orders_2.csv"], FOURTH: ["orders_2.csv"]}
-    assert told_misses(found, location) == (
+    assert describe_misses(found, location) == (
         f"orders_2.csv, orders_2.csv lie there, which location {location} does not match"
     )

@@ -27,18 +27,18 @@ MODULES = {
             "is_one_of_tables names_of_table is_database_of table_drift named_tables check_one_table"
         ),
         "source_types": "connect_columns ddl_columns",
-        "statement_texts": "says_rename",
+        "statement_texts": "renames_column",
         "statements": (
             "judge_statement column_changes judge_change hidden_renames canonical_statement "
-            "debezium_statement renamed_table check_told_types"
+            "debezium_statement renamed_table check_statement_types"
         ),
         "types": "is_widening wider_type is_same_by_name",
         "order": "numbered_files",
         "guard": "deletes_too_much guarded_deletes rejects_too_many guarded_rejects most_rejects",
         "column_plan": "column_plan",
         "event_plan": (
-            "event_plan sequence_plan new_in_schemas told_names names_to_come check_new_columns "
-            "check_told_columns identifying_names"
+            "event_plan sequence_plan new_in_schemas names_in_batch names_to_come check_new_columns "
+            "check_known_columns identifying_names"
         ),
         "drift": (
             "config_drift choice_drift keys_in_order column_role is_retagged recorded_layout "

@@ -19,6 +19,7 @@ from tidemark import cli
 from tidemark.errors import ConfigError, MetastoreBusyError
 from tidemark.run.cli import run_dates
 from tidemark.run.dates import date_ranges, extract_path, parse_business_dates
+from tidemark.run.dbt_messages import answers_in, counts_of, operation_error, without_stacks
 from tidemark.run.invoke import Invoker, Outcome
 from tidemark.run.nodes import dated_location, fresh_copy, is_entity
 from tidemark.run.options import (
@@ -30,7 +31,6 @@ from tidemark.run.options import (
 )
 from tidemark.run.refused import check_may_write
 from tidemark.run.report import ModelResult, render_changes, render_summary, render_table
-from tidemark.run.said import answers_in, counts_of, operation_error, without_stacks
 from tidemark.run.varies import date_decides, parsing_varies
 
 

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from tidemark.run import kept
 from tidemark.run.again import Selection, definition, look, run_again
-from tidemark.run.files import changed_files, files_of, fingerprint, told_changes
+from tidemark.run.files import changed_files, describe_changes, files_of, fingerprint
 from tidemark.run.invoke import Invoker
 from tidemark.run.kept import Parsed, projects_kept
 from tidemark.run.options import RunOptions
@@ -101,8 +101,8 @@ def test_changes__are_told_by_path() -> None:
     after = {Path("/p/a"): (1, 2), Path("/d/c"): (1, 1), Path("/d/e"): (1, 1)}
     changes = changed_files(before, after)
     assert changes == {Path("/d/e"): "new", Path("/p/a"): "changed", Path("/p/b"): "gone"}
-    assert told_changes(changes, Path("/p")) == "/d/e is new, a changed, b is gone"
-    assert told_changes(changes, Path("/p"), most=1) == "/d/e is new, 2 more"
+    assert describe_changes(changes, Path("/p")) == "/d/e is new, a changed, b is gone"
+    assert describe_changes(changes, Path("/p"), most=1) == "/d/e is new, 2 more"
 
 
 def test_landed_files__of_a_file_a_glob_a_folder_a_url(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_is_type_text__what_is_more_than_a_type(text: str) -> None:
 
 def test_types_of_ddl_events__are_types_or_refused() -> None:
     """`_schema` of a canonical event names types, of which SQL is made."""
-    check = load_sql_macros()["check_told_types"]
+    check = load_sql_macros()["check_statement_types"]
     check("shop", [{"name": "a", "type": "int"}, {"name": "b", "type": None}])
     check("shop", None)
     with pytest.raises(MacroError, match=r"shop: .* column `a` is of type `int\), \(select"):

@@ -27,7 +27,7 @@ from tidemark.cli import COMMANDS, call, cli
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.run.options import RunOptions
 from tidemark.shell.cli import serve
-from tidemark.shell.commands import NOT_OFFERED, ShellGroup, told_commands
+from tidemark.shell.commands import NOT_OFFERED, ShellGroup, described_commands
 from tidemark.shell.complete import ShellCompleter
 from tidemark.shell.lines import Leave, begun_words, words_of
 from tidemark.shell.loop import execute_line, interact, line_editor, run_lines
@@ -95,7 +95,7 @@ def completer() -> ShellCompleter:
     group = ShellGroup(name="tidemark")
     ctx = click.Context(group)
     return ShellCompleter(
-        lambda: told_commands(group), lambda name: group.get_command(ctx, name), ShopNames
+        lambda: described_commands(group), lambda name: group.get_command(ctx, name), ShopNames
     )
 
 

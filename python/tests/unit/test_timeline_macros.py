@@ -20,7 +20,7 @@ from tidemark.rules.columns_back import (
 )
 from tidemark.rules.order import numbered_files
 from tidemark.rules.timeline import before_date, before_runs, last_loads, loaded_dates
-from tidemark.run.said import answers_in
+from tidemark.run.dbt_messages import answers_in
 
 
 class Named(str):
@@ -464,7 +464,7 @@ def test_rejects_of_two_runs_at_once(
         "commit_load": lambda *_: {"load": {}},
         "is_still_ours": lambda *_: True,
         "record_load": lambda *_: done.append("completed"),
-        **dict.fromkeys(("check_load", "apply_load", "tell_rejects", "_opened_after"), lambda *_: None),
+        **dict.fromkeys(("check_load", "apply_load", "warn_rejects", "_opened_after"), lambda *_: None),
         **dict.fromkeys(("forget_run_views", "clear_slices", "open_views", "close_views"), lambda *_: None),
     }  # fmt: skip
     for name, stub in steps_stubs.items():
@@ -542,7 +542,7 @@ def test_table_of_entities_that_is_built_again(
     stubs = {
         "side_relation": lambda relation, name: f"{relation}__{name}",
         "new_relation": lambda relation: f"{relation}__new",
-        "clear_debris": lambda *_: None,
+        "clear_leftovers": lambda *_: None,
         "for_format": lambda *_: lambda relation, *_: [f"create {relation}"],
         "drop_table_sql": lambda relation: f"drop {relation}",
         "rename_table_sql": lambda new, old: [f"rename {new} to {old}"],

@@ -42,10 +42,10 @@ def test_turns__that_there_are_not(number: Any) -> None:
 def test_turn__is_one_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(turns.VARIABLE, "2")
     turns.configure(config(is_given=True))
-    assert "turn 2 of 4" in turns.told_turn(config(is_given=True))
+    assert "turn 2 of 4" in turns.recorded_turn(config(is_given=True))
     monkeypatch.delenv(turns.VARIABLE)
     turns.configure(config(is_given=True))
-    assert turns.told_turn(config(is_given=True)).split()[3] in "0123"
+    assert turns.recorded_turn(config(is_given=True)).split()[3] in "0123"
 
 
 def test_tenths__have_each_module_once() -> None:

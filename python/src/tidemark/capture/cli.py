@@ -21,7 +21,7 @@ from tidemark.capture.engine import start_java
 from tidemark.capture.jvm import import_jpype
 from tidemark.capture.project import replicator_settings
 from tidemark.capture.state import CaptureState
-from tidemark.defects import told_defect
+from tidemark.defects import report_defect
 from tidemark.errors import ConfigError, JavaError, TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.options import project_dir_option
@@ -102,7 +102,7 @@ def capture(
         click.echo(f"Error: {error} (details in {log})", err=True)
         code = 1
     except Exception as error:
-        click.echo(f"Error: {told_defect(error, f'tidemark capture {source}')}", err=True)
+        click.echo(f"Error: {report_defect(error, f'tidemark capture {source}')}", err=True)
         code = 1
     finally:
         state.close()
@@ -130,7 +130,7 @@ class Progress:
     def __init__(self, talk: Console) -> None:
         self._talk = talk
         self._status = talk.status("starting …") if talk.is_terminal else None
-        self._told = ""
+        self._shown_state = ""
         self._warned: set[str] = set()
 
     def __enter__(self) -> Progress:
@@ -160,7 +160,7 @@ class Progress:
             line += f": {status['last_error']}"
         if self._status is not None:
             self._status.update(escape(line))
-        elif status["state"] != self._told:
+        elif status["state"] != self._shown_state:
             # a log file: once per state
-            self._told = status["state"]
+            self._shown_state = status["state"]
             self._talk.print(line, highlight=False, markup=False, soft_wrap=True)

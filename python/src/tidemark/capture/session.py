@@ -189,7 +189,7 @@ class Session:
                 with self._lock:
                     if lander.is_due():
                         self._land()
-                self._tell(lander)
+                self._publish_status(lander)
                 if self._options.once:
                     if source.has_caught_up(lander):
                         break
@@ -300,7 +300,7 @@ class Session:
                         f"Debezium has not begun to read {', '.join(names)} within "
                         f"{_WRITERS_WAIT:.0f} s; those who write to it wait no longer"
                     )
-                self._tell(lander)
+                self._publish_status(lander)
         if self.is_hung:
             raise CaptureError("Debezium did not stop after it had read tables that came")
         if lander.snapshot_done:
@@ -362,7 +362,7 @@ class Session:
         lander.figures.events.clear()
         lander.figures.bytes = 0
 
-    def _tell(self, lander: Lander) -> None:
+    def _publish_status(self, lander: Lander) -> None:
         if time.monotonic() - self._status_at >= _STATUS_EVERY:
             connected = streaming_metric(self._config.topic_prefix, "Connected")
             if self._was_connected and connected == 0:

@@ -12,7 +12,7 @@ from tidemark.console import counted
 from tidemark.diff.columns import OWN
 from tidemark.diff.model import Cell, Differences, Sample, TableDifference
 from tidemark.state.show import simple_table
-from tidemark.state.values import told, told_change
+from tidemark.state.values import shown_change, told
 
 KINDS = {"different": "different", "only_in_a": "only in A", "only_in_b": "only in B"}
 _STYLES = {"different": "yellow", "only_in_a": "red", "only_in_b": "green"}
@@ -106,7 +106,7 @@ def key_text(sample: Sample) -> str:
 def cell_texts(sample: Sample, cell: Cell) -> tuple[str, str]:
     """Return the two values of a cell; the side that does not have the row has none."""
     if sample.kind == "different":
-        return (told(cell.a), told(cell.b)) if cell.hidden else told_change(cell.a, cell.b)
+        return (told(cell.a), told(cell.b)) if cell.hidden else shown_change(cell.a, cell.b)
     return (told(cell.a), "") if sample.kind == "only_in_a" else ("", told(cell.b))
 
 

@@ -62,7 +62,7 @@ def copy(
     except Exception:
         file.unlink(missing_ok=True)
         raise
-    return _told(db, table, (path,), bounds)
+    return _written(db, table, (path,), bounds)
 
 
 def copy_ranges(
@@ -91,7 +91,7 @@ def copy_ranges(
         raise
     finally:
         shutil.rmtree(parts, ignore_errors=True)
-    return _told(db, table, paths, {})
+    return _written(db, table, paths, {})
 
 
 def _copy_sql(
@@ -119,7 +119,7 @@ def _copy_sql(
     )
 
 
-def _told(db: Any, table: Target, paths: Sequence[str], bounds: Bounds) -> tuple[Written, ...]:
+def _written(db: Any, table: Target, paths: Sequence[str], bounds: Bounds) -> tuple[Written, ...]:
     """Return what is to be told of files; those without rows are removed."""
     key = table.fields["_key_hash"][0]
     told = []

@@ -25,12 +25,12 @@ def list_sql(texts: Iterable[str]) -> str:
     return f"[{', '.join(literal(text) for text in texts)}]"
 
 
-def end_told(what: str) -> str:
+def end_with_reason(what: str) -> str:
     """Return what a query ends with that meets a row whose value only Spark works out."""
     return f"{_BY_SPARK}: {what}"
 
 
 def end_of(error: Exception) -> str | None:
-    """Return what a query ended with by end_told(); None: it ended otherwise."""
+    """Return what a query ended with by end_with_reason(); None: it ended otherwise."""
     told = re.search(rf"{_BY_SPARK}: [\w ()]+", str(error))
     return told[0] if told else None

@@ -384,7 +384,7 @@ def current_sql(load: Load, current: Target, found: Collection[str], is_whole: b
     came, stood = {"I", "U"}, {"X", "K"}
     if load.soft_delete:
         stood.add("D")
-    (came if is_whole and _is_told_by_hash(load) else stood).add("N")
+    (came if is_whole and _is_decided_by_hash(load) else stood).add("N")
     sides = [(_of("staged", came), told)]
     if not load.tag_unchanged and ("N" in stood or not load.judges_all):
         # most rows stay: to leave out the others costs less than to look for each
@@ -411,7 +411,7 @@ def _listed(operations: Collection[str]) -> str:
     return ", ".join(map(literal, sorted(operations)))
 
 
-def _is_told_by_hash(load: Load) -> bool:
+def _is_decided_by_hash(load: Load) -> bool:
     """Return whether rows of equal hashes are equal: those that came then stand for those there."""
     hashed = {*load.keys, *load.compared}
     return all(

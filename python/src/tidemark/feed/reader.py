@@ -133,7 +133,7 @@ class FeedReader:
         self._invoker: Invoker | None = None
         self._folder: Path | None = None
         self._seen: list[str] = []
-        self._said_busy = False
+        self._reported_busy = False
 
     def page(self, since: str | None, limit: int | None) -> Page:
         """Ask the run-operation `feed_query` for what lies after `since`.
@@ -195,10 +195,10 @@ class FeedReader:
             return False
         holder = metastore_holder(tidemark_home())
         if holder is None:
-            self._said_busy = False
+            self._reported_busy = False
             return True
-        if not self._said_busy:
-            self._said_busy = True
+        if not self._reported_busy:
+            self._reported_busy = True
             self._talk.print(
                 f"another run ({holder}) uses the metastore; its changes follow when it has ended",
                 highlight=False,

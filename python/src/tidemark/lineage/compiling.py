@@ -70,8 +70,8 @@ def compiled_models(manifest: Any, common: list[str]) -> tuple[dict[str, str], d
     """Compile every SQL model without a connection; return the SQL, and why there is none."""
     from dbt.cli.exceptions import DbtUsageException
 
+    from tidemark.run.dbt_messages import without_stacks
     from tidemark.run.nodes import fresh_copy
-    from tidemark.run.said import without_stacks
 
     left = {
         node.unique_id: f"{node.package_name}.{'.'.join(node.fqn[1:])}"

@@ -45,7 +45,7 @@ _REJECTS: Columns = {
     "_commit_id": "bigint",
     "_resolved_by": "bigint",
 }
-_SAID = {
+_DESCRIPTIONS = {
     "log": "Every change ever recorded of `{0}`, also what a correction has superseded since. Its "
     "columns are those of `{0}`, and what is known of each change. `tidemark.log(ref('{0}'))`",
     "history": "The changes of `{0}` in force, by business date: a view of `{0}__log`. "
@@ -153,7 +153,7 @@ def _describe(node: dict[str, Any], types: Mapping[str, str]) -> None:
 
 def _side(key: str, node: Mapping[str, Any], side: str, types: Mapping[str, str]) -> dict[str, Any]:
     name = f"{node['alias']}__{side}"
-    text = _SAID[side].format(node["name"])
+    text = _DESCRIPTIONS[side].format(node["name"])
     columns = {column["name"]: column for column in _columns(node, side, types)}
     relation = ".".join(f"`{part}`" for part in (node.get("schema"), name) if part)
     config = {

@@ -58,7 +58,7 @@ def read_named(
             errors += [f"{setting}: {problem}" for problem in _validation_problems(error, model)]
 
 
-def told_twice(names: Sequence[str]) -> list[str]:
+def repeated_names(names: Sequence[str]) -> list[str]:
     """Return the names that are there more than once."""
     return [name for name, times in Counter(names).items() if times > 1]
 

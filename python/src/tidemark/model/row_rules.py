@@ -11,7 +11,7 @@ from tidemark.errors import ConfigError
 from tidemark.model.expressions import expression_problems
 from tidemark.model.given import Config
 from tidemark.model.look_ups import look_up_of, look_up_problems, shown_look_up
-from tidemark.model.problems import read_named, told_twice
+from tidemark.model.problems import read_named, repeated_names
 from tidemark.model.settings.row_rules import RowRule
 from tidemark.rules.quoted import back_ticked, literal
 
@@ -36,7 +36,7 @@ def row_rules(node: Config, cfg: Config, given: Any, errors: list[str]) -> list[
         place = f"column `{column['name']}`: meta.tidemark.rules"
         rules += _read(column["settings"].get("rules"), place, column["name"], errors)
     rules += _constraints(node, cfg)
-    twice = told_twice([rule["name"] for rule in rules])
+    twice = repeated_names([rule["name"] for rule in rules])
     errors += [f"rules: two rules have the name {name}" for name in twice]
     errors += look_up_problems(node, rules)
     for rule in rules:

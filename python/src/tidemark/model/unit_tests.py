@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tidemark.errors import ConfigError
-from tidemark.model.problems import raise_problems, read_named, told_twice
+from tidemark.model.problems import raise_problems, read_named, repeated_names
 from tidemark.model.settings.unit_tests import Given, Step, TableRows, UnitTest
 
 TABLES = ("current", "history", "log", "intervals", "feed", "rejects")
@@ -36,7 +36,7 @@ def unit_tests_of(node: Mapping[str, Any]) -> list[UnitTest]:
     for place, test in read_named(given, UnitTest, "tests", "unit_tests", errors):
         tests.append(test)
         errors += [f"{place}: {problem}" for problem in _rules(test, settings, config)]
-    twice = told_twice([test.name for test in tests])
+    twice = repeated_names([test.name for test in tests])
     errors += [f"unit_tests: two tests have the name {name}" for name in twice]
     raise_problems(node["alias"], errors)
     return tests
@@ -101,18 +101,18 @@ def _step_rules(
 def _given_rules(given: Given, has_location: bool) -> Iterator[str]:
     """What a rule looks up is given beside what lands."""
     lands = given.model_copy(update={"inputs": None})
-    is_beside = has_location and given.inputs is not None and any(_told(lands))
+    is_beside = has_location and given.inputs is not None and any(_given_places(lands))
     yield from _one_of(lands if is_beside else given, "given")
 
 
 def _one_of(table: TableRows, place: str) -> Iterator[str]:
-    found = _told(table)
+    found = _given_places(table)
     if len(found) != 1:
         what = f"found {' and '.join(found)}" if found else "found nothing"
         yield f"{place} has one of {', '.join(_places(table))}; {what}"
 
 
-def _told(table: TableRows) -> list[str]:
+def _given_places(table: TableRows) -> list[str]:
     """Return which of the places for rows have some."""
     return [name for name in _places(table) if getattr(table, name) is not None]
 

@@ -13,15 +13,15 @@ from tidemark.operations.entity import (
     is_true,
     open_entity,
     operation_commit,
+    report_unfinished,
     say,
-    tell_begun,
 )
 from tidemark.operations.retention import retention_lengths
 from tidemark.operations.tables import (
     drop_any,
     entity_tables,
     kept_tables,
-    vacuum_or_tell,
+    vacuum_or_report,
     vacuum_tables,
 )
 from tidemark.pipeline.commits import record_commit
@@ -71,7 +71,7 @@ def _clean_entity(
             "what followed them did not bring every column",
         )
     if dry_run:
-        _tell_clean(warehouse, opened, steps, horizons, vacuum)
+        _report_clean(warehouse, opened, steps, horizons, vacuum)
     else:
         _remove(warehouse, entity, opened, steps, {**horizons, "lengths": lengths}, vacuum)
 
@@ -149,7 +149,7 @@ def _check_new_savepoints(
             )
 
 
-def _tell_clean(
+def _report_clean(
     warehouse: Warehouse, opened: Opened, steps: list[Values], horizons: Values, vacuum: bool
 ) -> None:
     """Say what clean() would do.
@@ -157,7 +157,7 @@ def _tell_clean(
     `tidemark clean` goes on only if something is said that it would: so whatever is left to do is.
     """
     relations, entity = opened["relations"], opened["cfg"]["entity"]
-    tell_begun(warehouse, opened, "clean")
+    report_unfinished(warehouse, opened, "clean")
     for step in steps:
         what = f"would remove {step['count']} {step['what']} of {step['relation'].identifier}"
         say(warehouse, entity, what)
@@ -169,7 +169,7 @@ def _tell_clean(
     for relation in horizons["old_tables"]:
         say(warehouse, entity, f"would drop {relation}")
     if vacuum:
-        vacuum_or_tell(warehouse, entity, entity_tables(warehouse, relations), True)
+        vacuum_or_report(warehouse, entity, entity_tables(warehouse, relations), True)
     draws = "would let changes be asked" if horizons["draws_line"] else "changes could be asked"
     say(warehouse, entity, f"{draws} from commit {floor} on")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tidemark.operations.entity import open_atomic, operation_commit, say
 from tidemark.operations.retention import retention_lengths
-from tidemark.operations.tables import vacuum_or_tell
+from tidemark.operations.tables import vacuum_or_report
 from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -40,7 +40,7 @@ def clean_enriched(
         if "relations" in opened:
             known = list(opened["relations"].values())
         present = [relation for relation in known if relation_exists(warehouse, relation)]
-        vacuum_or_tell(warehouse, entity, present, dry_run)
+        vacuum_or_report(warehouse, entity, present, dry_run)
     if removed or (vacuum and not dry_run):
         details = json.dumps({"retention": lengths, "removed": removed, "vacuum": vacuum})
         record = operation_commit(warehouse, opened, "clean", details=details)

@@ -8,7 +8,7 @@ from typing import Any
 from tidemark.model.given import retention as checked_length
 from tidemark.model.problems import raise_problems
 from tidemark.operations.entity import operation_commit, say
-from tidemark.operations.tables import vacuum_or_tell, vacuum_tables
+from tidemark.operations.tables import vacuum_or_report, vacuum_tables
 from tidemark.pipeline.commits import ensure_commits, record_commit
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -28,7 +28,7 @@ def clean_feed(
         unset = "keeps all changes (feed_retention is not set), nothing to clean"
         say(warehouse, entity, unset if length is None else "was not built yet, nothing to clean")
         if vacuum and is_built:
-            vacuum_or_tell(warehouse, entity, [relation], dry_run)
+            vacuum_or_report(warehouse, entity, [relation], dry_run)
         return
     name = f"{node['schema']}.{node['alias']}"
     marks = _feed_horizons(warehouse, commits, name, length)
@@ -42,7 +42,7 @@ def clean_feed(
     say(warehouse, entity, f"{does} {count} changes; {asked}")
     if not count or dry_run:
         if vacuum:
-            vacuum_or_tell(warehouse, entity, [relation], dry_run)
+            vacuum_or_report(warehouse, entity, [relation], dry_run)
         return
     removed = {"retention": {"feed": length}, "removed": {entity: count}, "vacuum": vacuum}
     last = warehouse.run(macro("last_commit_id_sql", commits["states"], name))[0][0]

@@ -68,7 +68,7 @@ def clone(
         say(warehouse, entity, f"would clone {len(tables)} {noun} to {there.relation}")
         return
     _clone(warehouse, node, (here, there), own, base_schemas(warehouse, to))
-    _tell_location(warehouse, node)
+    _warn_location(warehouse, node)
 
 
 def check_links_files(warehouse: Warehouse) -> None:
@@ -81,7 +81,7 @@ def check_links_files(warehouse: Warehouse) -> None:
         raise UsageError("clone and promote need `method: session`: they link files")
 
 
-def _tell_location(warehouse: Warehouse, node: Values) -> None:
+def _warn_location(warehouse: Warehouse, node: Values) -> None:
     """Warn of a folder that the original and a target of the clone would share."""
     own = (node["config"].get("meta") or {}).get("tidemark") or {}
     if node["config"].get("location_root") or own.get("location_root"):

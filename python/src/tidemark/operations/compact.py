@@ -13,8 +13,8 @@ from tidemark.operations.entity import (
     is_true,
     look_at_entity,
     operation_commit,
+    report_unfinished,
     say,
-    tell_begun,
 )
 from tidemark.operations.tables import SIDES, has_deletion_vectors
 from tidemark.pipeline.commits import entity_state, record_commit
@@ -49,7 +49,7 @@ def compact(
     steps = _steps(warehouse, opened, asked, is_true(purge))
     is_dry = is_true(dry_run)
     if is_dry:
-        tell_begun(warehouse, opened, "compact")
+        report_unfinished(warehouse, opened, "compact")
         for step in steps:
             what = f"would {step['verb']} {step['what']}: {_shown_files(step['before'])}"
             say(warehouse, entity, what)

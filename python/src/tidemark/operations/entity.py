@@ -144,7 +144,7 @@ def end_begun(warehouse: Warehouse, opened: Opened, commit: Commit) -> None:
             record_commit(warehouse, opened["commits"], left, "rolled_back", {})
 
 
-def tell_begun(warehouse: Warehouse, opened: Opened, kind: str) -> None:
+def report_unfinished(warehouse: Warehouse, opened: Opened, kind: str) -> None:
     """Say that a call of an operation which died would be finished."""
     for row in left_in_flight(warehouse, opened, kind):
         what = f"would finish the {kind} that a call left in flight, commit {row['commit_id']}"

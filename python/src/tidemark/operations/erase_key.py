@@ -22,7 +22,7 @@ from tidemark.operations.tables import (
     entity_tables,
     has_deletion_vectors,
     kept_tables,
-    vacuum_or_tell,
+    vacuum_or_report,
     vacuum_tables,
 )
 from tidemark.pipeline.commits import record_commit
@@ -75,7 +75,7 @@ def erase_key(
         if is_begun:
             say(warehouse, entity, "would finish erasing this key, which a call had begun")
         if vacuums:
-            vacuum_or_tell(warehouse, entity, _erasable_tables(warehouse, opened), True)
+            vacuum_or_report(warehouse, entity, _erasable_tables(warehouse, opened), True)
         return
 
     removed: Values = {}
@@ -104,8 +104,8 @@ def erase_key(
     if vacuums:
         files = _vacuumed_files(warehouse)
     say(warehouse, entity, f"erased the key in commit {record['commit_id']}; {files}")
-    _tell_traces(warehouse, entity, erased, not isinstance(key, str))
-    _tell_clones(warehouse, opened)
+    _report_traces(warehouse, entity, erased, not isinstance(key, str))
+    _report_clones(warehouse, opened)
 
 
 def _vacuumed_files(warehouse: Warehouse) -> str:
@@ -123,7 +123,7 @@ def _vacuumed_files(warehouse: Warehouse) -> str:
     return "no file of its tables has it any more"
 
 
-def _tell_traces(warehouse: Warehouse, entity: str, erased: Values, is_logged: bool) -> None:
+def _report_traces(warehouse: Warehouse, entity: str, erased: Values, is_logged: bool) -> None:
     """Take the key out of what was typed into the shell, and say which other files have it."""
     files = ["dbt's log (with this command)"] if is_logged else []
     files += traces.forget(erased["words"])
@@ -135,7 +135,7 @@ def _tell_traces(warehouse: Warehouse, entity: str, erased: Values, is_logged: b
         )
 
 
-def _tell_clones(warehouse: Warehouse, opened: Opened) -> None:
+def _report_clones(warehouse: Warehouse, opened: Opened) -> None:
     """Name the clones that may have the key still: they have files of their own."""
     if not warehouse.macro("can", "remove_files"):
         return

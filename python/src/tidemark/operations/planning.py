@@ -394,7 +394,7 @@ def _write_plan(warehouse: Warehouse, current: Any, facts: Values, queries: dict
     """Write the tables of a plan, in place of those of the plan before."""
     macro, tables = warehouse.macro, _plan_relations(warehouse, current)
     drop_plan(warehouse, current)
-    macro("clear_debris", list(tables.values()))
+    macro("clear_leftovers", list(tables.values()))
     rows = {"plan": macro("plan_row_sql", facts)}
     for name, columns in macro("plan_columns").items():
         rows[name] = queries.get(name) or macro("no_rows_sql", columns)

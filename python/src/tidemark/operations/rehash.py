@@ -18,7 +18,7 @@ from tidemark.operations.entity import (
 from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
 from tidemark.pipeline.extracts import type_compared_values
 from tidemark.pipeline.given import pepper_check
-from tidemark.pipeline.replacing import erases_beside
+from tidemark.pipeline.replacing import has_concurrent_erase
 from tidemark.pipeline.tables import evolve_rejects
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.column_plan import had_deltas
@@ -51,7 +51,7 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     commits = ensure_commits(warehouse, run)
     state = entity_state(warehouse, commits, cfg["relation"], run)
     recorded = state["recorded"]
-    if erases_beside(warehouse, commits, cfg["relation"], state["last_id"]):
+    if has_concurrent_erase(warehouse, commits, cfg["relation"], state["last_id"]):
         raise DataError(
             f"{entity}: a key is being erased, or a call of erase_key died: call it again with "
             "that key, which finishes it. Nothing was written"
@@ -86,7 +86,7 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     hashes = {"now": wanted["hash"], "before": before}
     warehouse.run_all(macro("rehash_sql", cfg, plan, hashes, relations))
     if before:
-        _tell_lost_keys(warehouse, cfg, relations)
+        _report_lost_keys(warehouse, cfg, relations)
     load: Load = {
         "kind": "rehash",
         "forward": False,
@@ -103,7 +103,7 @@ def _keeps_key_hashes(recorded: Recorded, wanted: Recorded) -> bool:
     return [recorded.get(name) for name in names] == [wanted.get(name) for name in names]
 
 
-def _tell_lost_keys(warehouse: Warehouse, cfg: Settings, relations: Relations) -> None:
+def _report_lost_keys(warehouse: Warehouse, cfg: Settings, relations: Relations) -> None:
     """Say how many rows beside the log have no hash of their key any more.
 
     Neither the log nor they themselves show the key.

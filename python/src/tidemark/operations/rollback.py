@@ -114,7 +114,7 @@ def roll_back(warehouse: Warehouse, opened: Opened, steps: Steps, dry_run: bool)
     }
     slice_sql = macro("rollback_slice_sql", whole, relations, target)
     seen = warehouse.rows(macro("rollback_figures_sql", slice_sql))[0]
-    _tell_steps(warehouse, opened, steps, seen, dry_run)
+    _report_steps(warehouse, opened, steps, seen, dry_run)
     if dry_run:
         return
     load: Load = {
@@ -154,7 +154,7 @@ def roll_back(warehouse: Warehouse, opened: Opened, steps: Steps, dry_run: bool)
     say(warehouse, entity, f"is back at commit {target}, by commit {load['commit_id']}")
 
 
-def _tell_steps(
+def _report_steps(
     warehouse: Warehouse, opened: Opened, steps: Steps, seen: Values, dry_run: bool
 ) -> None:
     cfg = opened["cfg"]
@@ -180,10 +180,10 @@ def _tell_steps(
     for old, new in steps["renames"]:
         say(warehouse, entity, f"  renames column `{old}` to `{new}`")
     if cfg["extract"] == "events" and steps["undone"]:
-        _tell_retaken(warehouse, opened, steps)
+        _report_retaken(warehouse, opened, steps)
 
 
-def _tell_retaken(warehouse: Warehouse, opened: Opened, steps: Steps) -> None:
+def _report_retaken(warehouse: Warehouse, opened: Opened, steps: Steps) -> None:
     """Say what the next run will take again, as it was read by commits that are undone."""
     cfg, entity = opened["cfg"], opened["cfg"]["entity"]
     if not lands_in_files(warehouse, cfg):

@@ -73,7 +73,9 @@ def vacuum_tables(warehouse: Warehouse, relations: Iterable[Any], at_once: bool 
     warehouse.run(f"reset {name}")
 
 
-def vacuum_or_tell(warehouse: Warehouse, entity: str, relations: list[Any], dry_run: bool) -> None:
+def vacuum_or_report(
+    warehouse: Warehouse, entity: str, relations: list[Any], dry_run: bool
+) -> None:
     """VACUUM tables, or say that they would be."""
     if not dry_run:
         vacuum_tables(warehouse, relations)

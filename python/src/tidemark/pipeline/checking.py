@@ -125,7 +125,7 @@ def why_rejects_stop(
     if not rejects_too_many(cfg, run, figures):
         return None
     units = rejects["units"]
-    lines = _told_reasons(warehouse, rejects)
+    lines = _described_reasons(warehouse, rejects)
     if rejects.get("samples"):
         lines.append("\nfor example")
         for row in warehouse.rows(f"{rejects['samples']}\nlimit {run['sample_rows']}"):
@@ -148,7 +148,7 @@ def why_rejects_stop(
     )
 
 
-def _told_reasons(warehouse: Warehouse, rejects: Rejects) -> list[str]:
+def _described_reasons(warehouse: Warehouse, rejects: Rejects) -> list[str]:
     """Return a line for each reason, the one of most rows first."""
     found = warehouse.rows(
         f"select _reject_reason as reason, count(*) as count from {rejects['rows']} "
@@ -229,7 +229,7 @@ def check_drift(cfg: Settings, drift: list[str], mending: str) -> None:
         )
 
 
-def tell_rejects(
+def warn_rejects(
     warehouse: Warehouse,
     cfg: Loaded,
     figures: Figures,
@@ -261,7 +261,7 @@ def tell_rejects(
     )
 
 
-def tell_other_tables(warehouse: Warehouse, cfg: Settings, figures: Mapping[str, Any]) -> None:
+def warn_other_tables(warehouse: Warehouse, cfg: Settings, figures: Mapping[str, Any]) -> None:
     """Say of the first events of an entity that none was of its table: its name may be misspelt."""
     ignored = figures.get("rows_ignored", 0)
     if cfg.get("table") and ignored > 0 and ignored == figures["rows_read"]:

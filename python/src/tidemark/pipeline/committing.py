@@ -42,7 +42,7 @@ def commit_load(
         record_commit(warehouse, opened["commits"], commit, "inflight", numbers_of(derived))
         warehouse.run_all(derived["beside"])
         if staged:
-            adapter.commit_beside(staged)
+            adapter.commit_side_files(staged)
     if staged and not (logs and commits):
         adapter.discard_rows(staged)
     _check_known_is_done(warehouse, opened, derived)

@@ -385,7 +385,7 @@ def fences_of_enriched(
     """Return what shuts a run out.
 
     Claims count at once, entities for whoever reads their table. Events come first: see
-    commit_beside() of the engine in the workers.
+    commit_side_files() of the engine in the workers.
     """
     statements: list[str] = []
     for name in ("current", "manifest", "entities", "rejects"):

@@ -13,7 +13,7 @@ from tidemark.pipeline.tables import (
     make_anew,
     present_relations,
     relation_exists,
-    tell_layout,
+    warn_layout,
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.shapes.load import Staged
@@ -128,7 +128,7 @@ def _make_missing(warehouse: Warehouse, cfg: Settings, relations: Relations) -> 
             continue
         columns = "landed_columns" if name == "landed" else "rejected_line_columns"
         relation = relations[name]
-        macro("clear_debris", [relation])
+        macro("clear_leftovers", [relation])
         warehouse.run_all(
             warehouse.of_format(file_format, "create_table", relation, macro(columns), {})
         )
@@ -156,12 +156,12 @@ def prepare_enriched(warehouse: Warehouse, opened: Opened, staged: Staged | None
     if state["replaces"] and staged:
         _set_aside(warehouse, opened, staged)
     if staged and not state["first"]:
-        tell_layout(warehouse, cfg, state["recorded"])
+        warn_layout(warehouse, cfg, state["recorded"])
     if not state["first"] or (staged and staged.get("is_prepared")):
         return
     if run["full_refresh"] and cfg["manifest"]:
         take_back_claims(warehouse, opened)
-    warehouse.macro("clear_debris", list(relations.values()))
+    warehouse.macro("clear_leftovers", list(relations.values()))
     warehouse.run_all(_made_by(warehouse, cfg, relations, state["replaces"]))
     if state["replaces"] and cfg["looks_across"] and not cfg["manifest"]:
         keep_claims_of_others(warehouse, opened)

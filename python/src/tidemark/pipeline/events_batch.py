@@ -13,7 +13,7 @@ from tidemark.rules.event_plan import identifying_names
 from tidemark.rules.names import names_of
 from tidemark.rules.statements import (
     canonical_statement,
-    check_told_types,
+    check_statement_types,
     debezium_statement,
     failed_policy,
     judge_statement,
@@ -188,7 +188,7 @@ def statements_of(
         if not said or text in told:
             continue
         told.add(text)
-        check_told_types(cfg["entity"], said["columns"])
+        check_statement_types(cfg["entity"], said["columns"])
         if row["_is_snapshot"] or event_id in known:
             if said["columns"] and event_id not in known:
                 columns = said["columns"]

@@ -14,11 +14,11 @@ from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.batches import fills_of_schemas, is_within
 from tidemark.rules.drift import choice_drift, config_drift, is_retagged
 from tidemark.rules.event_plan import (
+    check_known_columns,
     check_new_columns,
-    check_told_columns,
     event_plan,
+    names_in_batch,
     names_to_come,
-    told_names,
 )
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.types import struct_fields
@@ -86,7 +86,7 @@ def plan_stretch(
     if recorded:
         drift = config_drift(cfg, plan, recorded) + choice_drift(plan, recorded)
         check_drift(cfg, drift, ANEW)
-    check_told_columns(cfg, plan, found, recorded)
+    check_known_columns(cfg, plan, found, recorded)
     unsigned = _check_unsigned(warehouse, opened, plan, recorded)
     before = (recorded or {}).get("source") or {}
     source: RecordedSource = {
@@ -100,7 +100,7 @@ def plan_stretch(
         "has_moves": before.get("has_moves", False),
         "has_partial_moves": before.get("has_partial_moves", False),
         "open_snapshot": before.get("open_snapshot"),
-        "told": told_names(batch, recorded) if cfg["format"] == "debezium" else None,
+        "told": names_in_batch(batch, recorded) if cfg["format"] == "debezium" else None,
         "unsigned": unsigned,
     }
     guessed = [name.lower() for name, kind in inferred.items() if kind == "string"]

@@ -11,7 +11,7 @@ from tidemark.pipeline.tables import freed_columns
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import asks_workers, leave_to_spark, of_engine, why_not_workers
 from tidemark.rules.batches import ALL_OF_IT, NO_FIGURES, columns_of_schema
-from tidemark.rules.event_plan import told_names
+from tidemark.rules.event_plan import names_in_batch
 from tidemark.rules.names import names_of, unique
 from tidemark.rules.table_names import named_tables
 from tidemark.shapes.events import Batch, Landing
@@ -24,7 +24,7 @@ class _Found(TypedDict):
     """What is known of a batch before its events are read."""
 
     landed: Any  # the files
-    sifted: list[Any]  # what was opened of them
+    prefiltered: list[Any]  # what was opened of them
     batch: Batch  # what their events bring
 
 
@@ -70,15 +70,19 @@ def _landed_batch(warehouse: Warehouse, opened: Opened, files: list[Values]) -> 
     if isinstance(landed, str):
         return landed
     # a canonical event wraps nothing
-    sifted = None
+    prefiltered = None
     if opened["cfg"]["format"] == "debezium":
-        sifted = warehouse.adapter.sift_events(landed, tables_of(opened))
-    if isinstance(sifted, str):
-        return sifted
-    batch = _batch_to_come(warehouse, opened, sifted)
+        prefiltered = warehouse.adapter.prefilter_events(landed, tables_of(opened))
+    if isinstance(prefiltered, str):
+        return prefiltered
+    batch = _batch_to_come(warehouse, opened, prefiltered)
     if isinstance(batch, str):
         return batch
-    return {"landed": landed, "sifted": sifted.files if sifted else [], "batch": batch}
+    return {
+        "landed": landed,
+        "prefiltered": prefiltered.files if prefiltered else [],
+        "batch": batch,
+    }
 
 
 def _read_by_workers(
@@ -86,7 +90,7 @@ def _read_by_workers(
 ) -> Source | str:
     """Return events that the workers read; a text: why Spark has to."""
     cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
-    why: str | None = of_engine("covers.why_not_opened", cfg) if found["sifted"] else None
+    why: str | None = of_engine("covers.why_not_opened", cfg) if found["prefiltered"] else None
     if why:
         return why
     batch: Batch = {**found["batch"]}
@@ -99,7 +103,7 @@ def _read_by_workers(
         return "a column with a default is new at the source"
     source = {
         "landed": found["landed"],
-        "sifted": found["sifted"],
+        "prefiltered": found["prefiltered"],
         "tables": batch["tables"],
         "named": batch["named"],
         "first": state["first"],
@@ -110,7 +114,7 @@ def _read_by_workers(
     events = adapter.read_events(cfg, plan, source, view)
     if isinstance(events, str):
         return events
-    told = _told_names(opened, plan, batch, events.figures)
+    told = _names_in_batch(opened, plan, batch, events.figures)
     batch = {
         **batch,
         "named": named_tables(batch, [{"_table_name": events.of_table}]),
@@ -156,7 +160,7 @@ def _stage_in_workers(
     told = plan["recorded"]["source"]
     source = {
         "landed": found["landed"],
-        "sifted": found["sifted"],
+        "prefiltered": found["prefiltered"],
         "tables": batch["tables"],
         "named": batch["named"],
         "first": state["first"],
@@ -171,7 +175,7 @@ def _stage_in_workers(
         **told,
         "has_moves": told["has_moves"] or figures["has_moves"] > 0,
         "named": named_tables(batch, [{"_table_name": staged.of_table}]),
-        "told": _told_names(opened, plan, batch, figures),
+        "told": _names_in_batch(opened, plan, batch, figures),
     }
     counted: Figures = figures
     nums: Figures = {"first_sequence_num": None, "last_sequence_num": None}
@@ -186,7 +190,7 @@ def _stage_in_workers(
     }
 
 
-def _batch_to_come(warehouse: Warehouse, opened: Opened, sifted: Any) -> Batch | str:
+def _batch_to_come(warehouse: Warehouse, opened: Opened, prefiltered: Any) -> Batch | str:
     """Return a batch of events that bring the columns that their schema tells.
 
     Without one they bring those that are declared: the workers see whether they do. A text: why
@@ -195,7 +199,7 @@ def _batch_to_come(warehouse: Warehouse, opened: Opened, sifted: Any) -> Batch |
     cfg, state = opened["cfg"], opened["state"]
     recorded = {} if state["first"] else state["recorded"]
     source = recorded.get("source") or {}
-    texts = sifted.schemas if sifted else {}
+    texts = prefiltered.schemas if prefiltered else {}
     schemas = {key: columns_of_schema(text) for key, text in texts.items()}
     columns = list(schemas.values())
     known, declared = names_of(recorded.get("columns", [])), names_of(cfg["columns"])
@@ -203,7 +207,7 @@ def _batch_to_come(warehouse: Warehouse, opened: Opened, sifted: Any) -> Batch |
     told = names_of(columns[0]) if columns else []
     typed = [*known, *told, *(one["name"] for one in cfg["columns"] if one["data_type"])]
     shapes = {json.dumps(one).lower() for one in columns}
-    if len(shapes) > 1 or (schemas and sifted.has_schemaless):
+    if len(shapes) > 1 or (schemas and prefiltered.has_schemaless):
         return "its events have several schemas"
     if not typed:
         return "the YAML declares no columns"
@@ -233,8 +237,8 @@ def _batch_to_come(warehouse: Warehouse, opened: Opened, sifted: Any) -> Batch |
     }
 
 
-def _told_names(opened: Opened, plan: Plan, batch: Batch, figures: Values) -> list[str] | None:
-    """Return told_names() of a batch that went by the workers.
+def _names_in_batch(opened: Opened, plan: Plan, batch: Batch, figures: Values) -> list[str] | None:
+    """Return names_in_batch() of a batch that went by the workers.
 
     Without a schema its images tell, which have all columns of the plan or the key alone.
     """
@@ -244,7 +248,7 @@ def _told_names(opened: Opened, plan: Plan, batch: Batch, figures: Values) -> li
     came = plan["keys"] if figures["rows_read"] > figures["rows_ignored"] else []
     came = plan["columns"] if figures["has_whole_rows"] else came
     names = batch["names"] if batch["schemas"] else names_of(came)
-    return told_names({**batch, "names": names}, None if state["first"] else state["recorded"])
+    return names_in_batch({**batch, "names": names}, None if state["first"] else state["recorded"])
 
 
 def _alters_tables(warehouse: Warehouse, opened: Opened, plan: Plan) -> bool:

@@ -151,7 +151,7 @@ def _extract_view(
         options = macro("csv_options", cfg["options"])
         found = _header_of(warehouse, cfg, path) if _has_header(options) else []
         mark = _utf8_mark(warehouse, cfg, path, found)
-        if mark and not warehouse.rows(macro("lines_told_sql", cfg, path))[0]["malformed"]:
+        if mark and not warehouse.rows(macro("line_findings_sql", cfg, path))[0]["malformed"]:
             # a file that has the mark and is UTF-8 throughout is read so
             as_utf8: Settings = {**cfg, "options": {**options, "encoding": "UTF-8"}}
             return _extract_view(warehouse, as_utf8, run, recorded)
@@ -281,7 +281,7 @@ def _look_at_lines(warehouse: Warehouse, cfg: Settings, path: str) -> Values:
     if cfg["format"] == "parquet":
         return {"malformed": False, "mixed": False, "odd": False}
     macro = warehouse.macro
-    lines = warehouse.rows(macro("lines_told_sql", cfg, path))[0]
+    lines = warehouse.rows(macro("line_findings_sql", cfg, path))[0]
     if cfg["format"] != "csv":
         return {**lines, "mixed": False}
     options = macro("csv_options", cfg["options"])

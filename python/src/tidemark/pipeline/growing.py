@@ -60,7 +60,7 @@ def drop_other_format(warehouse: Warehouse, relation: Any, file_format: str) -> 
     existing = cached_relation(warehouse, relation)
     if existing is not None and not is_of_format(existing, file_format):
         warehouse.adapter.drop_relation(existing)
-    warehouse.macro("clear_debris", [relation])
+    warehouse.macro("clear_leftovers", [relation])
 
 
 def is_of_format(existing: Any, file_format: str) -> bool:

@@ -65,7 +65,7 @@ def check_is_alone(warehouse: Warehouse, opened: Opened, commit: Commit) -> None
         or int(state["last_commit_id"] or 0) > int(opened["state"]["last_commit_id"] or 0)
         or (
             commit["kind"] in REWRITING
-            and erases_beside(warehouse, commits, relation, opened["state"]["last_id"])
+            and has_concurrent_erase(warehouse, commits, relation, opened["state"]["last_id"])
         )
     )
     has_log = cfg["family"] != "enriched"
@@ -93,14 +93,14 @@ def _is_swapped(warehouse: Warehouse, log_table: Any, commit: Commit) -> bool:
     return relation_exists(warehouse, old)
 
 
-def erases_beside(
+def has_concurrent_erase(
     warehouse: Warehouse, commits: Commits, relation: str, commit_id: int | None
 ) -> bool:
     """Say whether a key of an entity is being erased, or has been since a commit.
 
     A copy of its log that was made meanwhile may have it.
     """
-    sql = warehouse.macro("erases_beside_sql", commits["states"], relation, commit_id or 0)
+    sql = warehouse.macro("concurrent_erase_sql", commits["states"], relation, commit_id or 0)
     return bool(warehouse.rows(sql)[0]["is_beside"])
 
 

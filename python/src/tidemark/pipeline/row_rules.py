@@ -135,7 +135,7 @@ def broken_by_events(warehouse: Warehouse, cfg: Settings, staged: str) -> dict[s
     return _counts(warehouse, cfg, warehouse.macro("rule_counts_sql", cfg, staged, _OF_EVENTS))
 
 
-def tell_broken(
+def warn_broken_rules(
     warehouse: Warehouse, cfg: Settings, counts: Mapping[str, int], figures: Figures
 ) -> None:
     """Warn of rules that rows fail which go on; of others the rejects tell."""

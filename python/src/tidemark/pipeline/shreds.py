@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from tidemark.errors import ConfigError, DataError
-from tidemark.pipeline.checking import tell_rejects, why_rejects_stop
+from tidemark.pipeline.checking import warn_rejects, why_rejects_stop
 from tidemark.pipeline.commits import derived_marks, ensure_commits, record_commit
 from tidemark.pipeline.growing import add_missing_columns, drop_other_format
 from tidemark.pipeline.tables import (
@@ -19,7 +19,7 @@ from tidemark.pipeline.tables import (
     names_required,
     no_longer_required,
     relation_exists,
-    tell_layout,
+    warn_layout,
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.drift import recorded_layout
@@ -232,7 +232,7 @@ def _load(
         swap_shred(warehouse, cfg, state, made, commits)
         return None
     if not build:
-        tell_layout(warehouse, cfg, state["recorded"])
+        warn_layout(warehouse, cfg, state["recorded"])
         held = state["recorded"].get("not_null")
         freed = no_longer_required(warehouse, relation, state["columns"], held)
         free_columns(warehouse, relation, freed)
@@ -272,7 +272,7 @@ def _load(
     }
     record_commit(warehouse, commits, commit, "completed", figures)
     condition = f"_commit_id > {begin} and _commit_id <= {end}"
-    tell_rejects(warehouse, cfg, figures, rejected, rejects, condition)
+    warn_rejects(warehouse, cfg, figures, rejected, rejects, condition)
     return figures
 
 
@@ -350,7 +350,7 @@ def _made_anew(
     warehouse.run(f"create schema if not exists {relation.include(identifier=False)}")
     for table in beside.values():
         drop_table(warehouse, table)
-    macro("clear_debris", list(made.values()))
+    macro("clear_leftovers", list(made.values()))
     options = {
         "partition_by": cfg["partition_by"],
         "cluster_by": cfg["cluster_by"],

@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidemark.pipeline.applying import apply_load
-from tidemark.pipeline.checking import check_load, tell_other_tables, tell_rejects
+from tidemark.pipeline.checking import check_load, warn_other_tables, warn_rejects
 from tidemark.pipeline.commits import new_commit
 from tidemark.pipeline.committing import commit_load, is_logged, is_still_ours, record_load
 from tidemark.pipeline.replacing import check_is_alone, check_replaced_log
-from tidemark.pipeline.row_rules import tell_broken
+from tidemark.pipeline.row_rules import warn_broken_rules
 from tidemark.pipeline.slices import clear_slices, forget_run_views
 from tidemark.pipeline.tables import opened_evolved, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -90,7 +90,7 @@ def _load_parts(warehouse: Warehouse, opened: Opened, body: str) -> Values | Non
         source = staged.get("source", source)
     forget_run_views(warehouse, cfg["target"])
     if is_first:
-        tell_other_tables(warehouse, cfg, figures or {})
+        warn_other_tables(warehouse, cfg, figures or {})
     if not plan.get("columns"):
         return figures
     new = new_columns(cfg, plan, None if is_first else recorded)
@@ -142,15 +142,15 @@ def _commit_part(
     of_commit = derived.get("rejects_commit_id", commit["commit_id"])
     rejects = opened["relations"]["rejects"]
     condition = f"_commit_id = {of_commit}"
-    tell_rejects(warehouse, cfg, figures, staged["rejects"], rejects, condition)
-    tell_broken(warehouse, cfg, broken, figures)
+    warn_rejects(warehouse, cfg, figures, staged["rejects"], rejects, condition)
+    warn_broken_rules(warehouse, cfg, broken, figures)
     said = []
     if commits and cfg["family"] != "enriched":
-        said = _tell_erased_back(warehouse, opened, commit)
+        said = _report_erased_back(warehouse, opened, commit)
     return committed, derived, said
 
 
-def _tell_erased_back(warehouse: Warehouse, opened: Opened, commit: Commit) -> list[str]:
+def _report_erased_back(warehouse: Warehouse, opened: Opened, commit: Commit) -> list[str]:
     """Say that keys came again which had been erased; what the run's line says of it."""
     cfg, states, macro = opened["cfg"], opened["commits"]["states"], warehouse.macro
     if not opened["state"].get("has_erased"):

@@ -41,7 +41,7 @@ def prepare_tables(warehouse: Warehouse, opened: Opened, staged: Staged) -> None
     if not state["first"]:
         if not state["recorded"].get("marks_rejects"):
             evolve_rejects(warehouse, relations["rejects"])
-        tell_layout(warehouse, cfg, state["recorded"])
+        warn_layout(warehouse, cfg, state["recorded"])
     if staged.get("alters"):
         evolve_tables(warehouse, opened, plan)
     if state["first"]:
@@ -66,7 +66,7 @@ def _make_all(warehouse: Warehouse, opened: Opened, plan: Plan) -> None:
         drop_new_log(warehouse, relations)
     targets = write_relations(warehouse, opened)
     warehouse.run(f"create schema if not exists {cfg['target'].include(identifier=False)}")
-    warehouse.macro("clear_debris", [targets[name] for name in SWAPPED])
+    warehouse.macro("clear_leftovers", [targets[name] for name in SWAPPED])
     columns = warehouse.macro("log_columns", plan)
     warehouse.run_all(warehouse.of_format(cfg["file_format"], "create_log", cfg, targets, columns))
     for name, table in side_tables(warehouse, cfg, plan).items():
@@ -83,7 +83,7 @@ def make_side(
 ) -> None:
     """Make a table beside the log; what a killed run left in its folder goes first."""
     if not is_clear:
-        warehouse.macro("clear_debris", [relation])
+        warehouse.macro("clear_leftovers", [relation])
     columns, options = table["columns"], table["options"]
     warehouse.run_all(warehouse.of_format(file_format, "create_table", relation, columns, options))
 
@@ -125,7 +125,7 @@ def make_current(warehouse: Warehouse, cfg: Settings, plan: Plan, relations: Rel
     if is_there and not stays and relation_exists(warehouse, current):
         drop = warehouse.macro("drop_table_sql", current)
         warehouse.run(f"drop view if exists {current}" if existing.is_view else drop)
-    warehouse.macro("clear_debris", [current])
+    warehouse.macro("clear_leftovers", [current])
     options = {
         "partition_by": cfg["partition_by"],
         "cluster_by": cfg["cluster_by"],
@@ -167,7 +167,7 @@ def drop_new_log(warehouse: Warehouse, relations: Relations) -> None:
         drop_table(warehouse, warehouse.macro("new_relation", relations[name]))
 
 
-def tell_layout(warehouse: Warehouse, cfg: Loaded, recorded: Mapping[str, Any]) -> None:
+def warn_layout(warehouse: Warehouse, cfg: Loaded, recorded: Mapping[str, Any]) -> None:
     """Warn that a table does not follow the layout of the YAML; the commit to come records that."""
     changed = changed_layout(cfg, recorded)
     if changed:
@@ -405,7 +405,7 @@ def make_anew(
     """Make a table that is gone, with these rows: under another name until it is whole."""
     new = warehouse.macro("new_relation", relation)
     drop_table(warehouse, new)
-    warehouse.macro("clear_debris", [new, relation])
+    warehouse.macro("clear_leftovers", [new, relation])
     warehouse.run_all(warehouse.of_format(file_format, "create_table", new, columns, options))
     warehouse.run(warehouse.macro("insert_sql", new, columns, rows_sql))
     warehouse.run_all(warehouse.macro("rename_table_sql", new, relation))
@@ -426,16 +426,16 @@ def has_rows(warehouse: Warehouse, relation: Any, condition: str | None = None) 
 
 def has_rejects_of_loads(warehouse: Warehouse, rejects: Any) -> bool:
     """Say whether a table of rejects is there, and tells which load mended them."""
-    return relation_exists(warehouse, rejects) and _tells_loads(warehouse, rejects)
+    return relation_exists(warehouse, rejects) and _records_loads(warehouse, rejects)
 
 
-def _tells_loads(warehouse: Warehouse, rejects: Any) -> bool:
+def _records_loads(warehouse: Warehouse, rejects: Any) -> bool:
     return "_resolved_by" in warehouse.macro("names_in", rejects)
 
 
 def evolve_rejects(warehouse: Warehouse, rejects: Any) -> None:
     """Have a table of rejects tell that; one of an earlier version does not."""
-    if relation_exists(warehouse, rejects) and not _tells_loads(warehouse, rejects):
+    if relation_exists(warehouse, rejects) and not _records_loads(warehouse, rejects):
         warehouse.run(f"alter table {rejects} add columns (_resolved_by bigint)")
 
 

@@ -15,7 +15,7 @@ from tidemark.plan.model import EntityPlan, Plan, Sample, stopping_guards
 from tidemark.printable import shortened
 from tidemark.run.report import COUNTS
 from tidemark.state.show import ago
-from tidemark.state.values import told, told_change
+from tidemark.state.values import shown_change, told
 
 # a longer value is cut
 _WIDEST = 120
@@ -204,7 +204,7 @@ def _values(sample: Sample, name: str) -> tuple[Text, Text]:
     sides = ((sample.old or {}).get(name), (sample.new or {}).get(name))
     old, new = (
         Text(shown, style="dim" if value is None else "")
-        for shown, value in zip(told_change(*sides), sides, strict=True)
+        for shown, value in zip(shown_change(*sides), sides, strict=True)
     )
     return (
         old if name in (sample.old or {}) else Text(""),

@@ -92,13 +92,13 @@ def chosen_models(project: KnownProject, nodes: Iterable[Any], asked: Asked) -> 
         except ConfigError as error:
             problems.append(str(error))
     if problems:
-        raise ConfigError(told_problems(problems))
+        raise ConfigError(describe_problems(problems))
     if not found:
         raise ConfigError("no model of the selection is one to replay: materialized: cdc")
     return found
 
 
-def told_problems(problems: Sequence[str]) -> str:
+def describe_problems(problems: Sequence[str]) -> str:
     """Return why nothing is replayed."""
     return "\n".join(["nothing was replayed:", *(f"  {one}" for one in problems)])
 

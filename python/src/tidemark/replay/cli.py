@@ -26,8 +26,8 @@ from tidemark.replay.chosen import (
     Replayed,
     chosen_models,
     clones_project,
+    describe_problems,
     gone_extracts,
-    told_problems,
 )
 from tidemark.replay.model import Replay
 from tidemark.run.dates import parse_business_dates
@@ -131,7 +131,7 @@ def replayed(
         DataError: A load stopped.
     """
     from tidemark.replay.compare import compared
-    from tidemark.replay.loads import check_tables, clone_models, load_dates, nobody_told
+    from tidemark.replay.loads import check_tables, clone_models, load_dates, no_progress
     from tidemark.run.files import fingerprint
     from tidemark.run.invoke import Invoker
     from tidemark.state.project import remember_project
@@ -148,21 +148,21 @@ def replayed(
     models = chosen_models(project, invoker.selected(), asked)
     gone = gone_extracts(models, invoker.has_extract)
     if gone:
-        raise ConfigError(told_problems(gone))
-    _say_reads(models, talk)
+        raise ConfigError(describe_problems(gone))
+    _report_reads(models, talk)
     with talk.status("cloning …") as status:
         clone_models(invoker, models, asked)
 
         def tell(said: str) -> None:
             status.update(f"{said} …")
 
-        with nobody_told():
+        with no_progress():
             load_dates(invoker, clones_project(project, asked), models, asked, tell)
         tell("comparing")
         return compared(project, models, asked, samples)
 
 
-def _say_reads(models: Sequence[Replayed], talk: Console) -> None:
+def _report_reads(models: Sequence[Replayed], talk: Console) -> None:
     for one in models:
         read = {*one.node.depends_on.nodes} - {other.node.unique_id for other in models}
         others = sorted(name.rpartition(".")[2] for name in read)

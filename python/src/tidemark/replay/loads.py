@@ -80,7 +80,7 @@ def load_dates(
             if outcome.interrupted:
                 raise KeyboardInterrupt
             if not outcome.success:
-                raise DataError(_told_stop(date, outcome.errors, asked))
+                raise DataError(_describe_stop(date, outcome.errors, asked))
 
 
 def _project_on(invoker: Invoker, date: dt.date) -> Any:
@@ -92,7 +92,7 @@ def _project_on(invoker: Invoker, date: dt.date) -> Any:
     return Invoker.quiet(dated, f"{date}: the project cannot be parsed").manifest
 
 
-def _told_stop(date: dt.date, errors: Sequence[str], asked: Asked) -> str:
+def _describe_stop(date: dt.date, errors: Sequence[str], asked: Asked) -> str:
     said = [
         f"{date}: the load stopped in {asked.clones}, as it would by today's model. "
         "The dates after it were not loaded",
@@ -150,7 +150,7 @@ def check_tables(invoker: Invoker) -> None:
 
 
 @contextmanager
-def nobody_told() -> Iterator[None]:
+def no_progress() -> Iterator[None]:
     """Have no webhook told of the loads of a replay."""
     kept = {name: one for name, one in os.environ.items() if name.startswith("TIDEMARK_WEBHOOK")}
     for name in kept:

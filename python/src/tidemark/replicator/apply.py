@@ -22,7 +22,7 @@ from tidemark.run.invoke import Invoker, Outcome
 from tidemark.run.options import RunOptions
 
 # seconds that an application may take before it tells where it is
-_TELL_AFTER = 20.0
+_NOTIFY_AFTER = 20.0
 # what the reader says of a model without tables, of which nothing tells the columns yet
 _NO_COLUMNS = "the YAML declares no columns to make the tables with"
 # operations of Debezium → columns of tidemark_replication
@@ -71,7 +71,7 @@ class Applier:
         self._seen: list[tuple[str, int]] = []
         self._backlog: dict[str, Backlog] = {}
         self._read = 0
-        self._told = 0.0
+        self._notified_at = 0.0
 
     @property
     def backlog(self) -> dict[str, Backlog]:
@@ -121,7 +121,7 @@ class Applier:
             return self._is_well
         events = sum(due[table].count for table in models)
         self._say(f"applying {counted(events, 'event')} of {counted(len(models), 'table')} …")
-        self._told = time.monotonic()
+        self._notified_at = time.monotonic()
         outcome = self._run(sorted(name for names in models.values() for name in names))
         if outcome.interrupted:
             raise KeyboardInterrupt
@@ -225,8 +225,8 @@ class Applier:
 
     def _progress(self, model: str) -> None:
         """Tell where a long application is, and say nothing of a short one."""
-        if time.monotonic() - self._told >= _TELL_AFTER:
-            self._told = time.monotonic()
+        if time.monotonic() - self._notified_at >= _NOTIFY_AFTER:
+            self._notified_at = time.monotonic()
             self._say(f"applying {model} …")
 
     def _record(self, rows: list[dict[str, Any]]) -> None:

@@ -422,7 +422,7 @@ def check_new_columns(cfg: Settings, plan: Plan, recorded: Recorded | None) -> N
             )
 
 
-def check_told_columns(cfg: Settings, plan: Plan, found: Told, recorded: Recorded | None) -> None:
+def check_known_columns(cfg: Settings, plan: Plan, found: Told, recorded: Recorded | None) -> None:
     """Refuse to make tables of columns that nothing tells.
 
     Of the key alone the names are known, and a type that is guessed would stay.
@@ -484,7 +484,7 @@ def new_in_schemas(plan: Plan, batch: Batch, recorded: Recorded | None) -> list[
     return found
 
 
-def told_names(batch: Batch, recorded: Recorded | None) -> list[str]:
+def names_in_batch(batch: Batch, recorded: Recorded | None) -> list[str]:
     """Return the names, lower case, of all columns that have come up to a batch.
 
     There may be columns of the target for them or not.

@@ -399,8 +399,8 @@ def _has_implicit_default(column: Column, ddl: str) -> bool:
     if column.get("optional", True) or has_value or not re.search(r"(?i)\badd\b", ddl):
         return False
     told = r"(?i)\bas\s*[(]|\bdefault\b"
-    is_untold = column.get("defaultValueExpression") is None
-    return is_untold and re.search(told, definition_of(column["name"], ddl)) is None
+    is_unspecified = column.get("defaultValueExpression") is None
+    return is_unspecified and re.search(told, definition_of(column["name"], ddl)) is None
 
 
 def _implicit_default(column: Column, encoding: str) -> str | None:

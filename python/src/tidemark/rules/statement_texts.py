@@ -24,11 +24,11 @@ def without_texts(ddl: str) -> str:
     return re.sub(pattern, lambda found: found.group(1) or " ", ddl)
 
 
-def says_rename(ddl: str, old: str, new: str) -> bool:
+def renames_column(ddl: str, old: str, new: str) -> bool:
     """Return whether a statement renames a column: CHANGE [COLUMN] a b, RENAME COLUMN a TO b.
 
     Example:
-        >>> says_rename("ALTER TABLE t RENAME COLUMN a TO b", "a", "b")
+        >>> renames_column("ALTER TABLE t RENAME COLUMN a TO b", "a", "b")
         True
     """
     was, now = (rf'[`"\[]?{re.escape(name)}[`"\]]?' for name in (old, new))

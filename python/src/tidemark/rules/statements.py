@@ -11,7 +11,7 @@ from tidemark.errors import DataError
 from tidemark.rules.event_plan import aliases_of
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.source_types import ddl_columns, json_text
-from tidemark.rules.statement_texts import renamed_pairs, renamed_tables, says_rename
+from tidemark.rules.statement_texts import renamed_pairs, renamed_tables, renames_column
 from tidemark.rules.table_names import is_database_of, is_one_of_tables, names_of_table
 from tidemark.rules.types import (
     is_same_by_name,
@@ -41,7 +41,7 @@ def canonical_statement(row: Row, batch: Batch, cfg: Settings) -> Said | None:
         DataError: What it says of columns is no list of them.
     """
     operation, ours = row["_operation"], names_of_table(batch)
-    database = row["_database"] or _untold_database(cfg["table"], ours, row["_table"] or "")
+    database = row["_database"] or _missing_database(cfg["table"], ours, row["_table"] or "")
     name = ".".join(filter(None, (database, row["_table"])))
     previous = (
         ".".join(filter(None, (database, row["_prev_table"]))) if row["_prev_table"] else None
@@ -62,7 +62,7 @@ def canonical_statement(row: Row, batch: Batch, cfg: Settings) -> Said | None:
             "default": json_text(column.get("default")),
             "previous_name": column.get("previous_name"),
         }
-        for column in _told_columns(row["_schema"], cfg["entity"])
+        for column in _columns_of_statement(row["_schema"], cfg["entity"])
     ]
     return {
         "operation": operation,
@@ -72,7 +72,7 @@ def canonical_statement(row: Row, batch: Batch, cfg: Settings) -> Said | None:
     }
 
 
-def _untold_database(setting: str | None, names: Sequence[str], table: str) -> str:
+def _missing_database(setting: str | None, names: Sequence[str], table: str) -> str:
     """The database of a statement that tells none: that of the entity's table.
 
     Not if the setting names it, as it must be told then.
@@ -83,7 +83,7 @@ def _untold_database(setting: str | None, names: Sequence[str], table: str) -> s
     return ".".join(parts[: -len(table.split("."))])
 
 
-def _told_columns(text: str | None, entity: str) -> list[dict[str, Any]]:
+def _columns_of_statement(text: str | None, entity: str) -> list[dict[str, Any]]:
     """The columns that `_schema` of a canonical event lists."""
     columns = _parsed(text)
     if not isinstance(columns, list) or not all(map(_is_column, columns)):
@@ -160,7 +160,7 @@ def renamed_table(ddl: str, name: str) -> str | None:
     return None
 
 
-def check_told_types(entity: str, columns: Iterable[SourceColumn] | None) -> None:
+def check_statement_types(entity: str, columns: Iterable[SourceColumn] | None) -> None:
     """Refuse what a DDL event calls a type and Spark does not: SQL is made with it.
 
     Raises:
@@ -280,7 +280,7 @@ def column_changes(
             continue
         for old in gone:
             is_told = column.get("previous_name") == old
-            if old not in renamed and (is_told or says_rename(said.get("ddl") or "", old, name)):
+            if old not in renamed and (is_told or renames_column(said.get("ddl") or "", old, name)):
                 renamed[old] = name
                 changes.append({"kind": "rename_column", "old": old, "name": name})
     changes += [

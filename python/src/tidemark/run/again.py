@@ -14,7 +14,14 @@ from rich.console import Console
 
 from tidemark.console import counted
 from tidemark.run.dates import date_ranges, extract_path
-from tidemark.run.files import Stamp, changed_files, files_of, read_folders, stamps, told_changes
+from tidemark.run.files import (
+    Stamp,
+    changed_files,
+    describe_changes,
+    files_of,
+    read_folders,
+    stamps,
+)
 from tidemark.run.invoke import Invoker
 from tidemark.run.options import RunOptions
 from tidemark.run.watch import (
@@ -101,7 +108,7 @@ def run_again(
         # what changes while it is read and run is news afterwards
         seen = look(options, None)
         selection = select(options)
-        _say_unwatched(selection, talk)
+        _report_unwatched(selection, talk)
         seen = replace(seen, landed=look(options, selection).landed)
         code = NOTHING_RUN if selection is None else run(options)
         if code == INTERRUPTED:
@@ -111,7 +118,7 @@ def run_again(
         options = replace(options, full_refresh=options.full_refresh and is_owed)
         with watch(lambda: _places(options, selection)) as changes:
             while True:
-                _say_waiting(seen, talk)
+                _report_waiting(seen, talk)
                 news = News({}, {}, ())
                 while not news:
                     now = look(options, selection)
@@ -121,7 +128,7 @@ def run_again(
                     # looking now and then finds what a file system does not tell
                     _ = news or changes.wait(LOOK_AGAIN_SECONDS)
                 seen = now
-                talk.print(_told(news, options), **_PLAIN)
+                talk.print(_described(news, options), **_PLAIN)
                 asked = options
                 if news.project or is_owed:
                     chosen = select(options)
@@ -130,7 +137,7 @@ def run_again(
                         continue
                     is_same = chosen == selection and not _is_for_all(news, options)
                     if chosen != selection:
-                        _say_unwatched(chosen, talk)
+                        _report_unwatched(chosen, talk)
                         # files may land elsewhere now
                         seen = replace(seen, landed=look(options, chosen).landed)
                     selection = chosen
@@ -243,13 +250,13 @@ def _location(node: Any) -> str | None:
     return location if isinstance(location, str) else None
 
 
-def _told(news: News, options: RunOptions) -> str:
-    told = told_changes(news.project | news.landed, options.project_dir)
+def _described(news: News, options: RunOptions) -> str:
+    told = describe_changes(news.project | news.landed, options.project_dir)
     dates = [date for date in news.dates if date is not None]
     return f"{told} ({date_ranges(dates)})" if dates and not news.project else told
 
 
-def _say_waiting(seen: Seen, talk: Console) -> None:
+def _report_waiting(seen: Seen, talk: Console) -> None:
     landed = sum(map(len, seen.landed.values()))
     talk.print(
         f"waiting for a change: {counted(len(seen.project), 'file')} of the project, "
@@ -258,7 +265,7 @@ def _say_waiting(seen: Seen, talk: Console) -> None:
     )
 
 
-def _say_unwatched(selection: Selection | None, talk: Console) -> None:
+def _report_unwatched(selection: Selection | None, talk: Console) -> None:
     for location in selection.locations if selection is not None else ():
         if not is_local(location):
             talk.print(f"{location} is not watched: it is no path of this machine", **_PLAIN)

@@ -118,11 +118,12 @@ def changed_files(before: Mapping[Path, Stamp], after: Mapping[Path, Stamp]) -> 
     return found
 
 
-def told_changes(changes: Mapping[Path, str], root: Path, most: int = 3) -> str:
+def describe_changes(changes: Mapping[Path, str], root: Path, most: int = 3) -> str:
     """Return what became of files as a sentence's beginning.
 
     Example:
-        >>> told_changes({Path("/p/models/a.sql"): "changed", Path("/d/b.csv"): "new"}, Path("/p"))
+        >>> changes = {Path("/p/models/a.sql"): "changed", Path("/d/b.csv"): "new"}
+        >>> describe_changes(changes, Path("/p"))
         'models/a.sql changed, /d/b.csv is new'
 
     Args:

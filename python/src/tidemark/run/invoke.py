@@ -16,12 +16,12 @@ from rich.console import Console
 from tidemark.errors import ConfigError
 from tidemark.hashing.recipe import PEPPER_VARIABLE
 from tidemark.run.dates import extract_path
+from tidemark.run.dbt_messages import answers_in, counts_of, operation_error, without_stacks
 from tidemark.run.kept import Parsed, keep, kept, mark_of
 from tidemark.run.nodes import dated_location, fresh_copy, is_entity, is_python, needs_pepper
 from tidemark.run.options import RunOptions, command_line, common_options, selection
 from tidemark.run.report import ModelResult
-from tidemark.run.said import answers_in, counts_of, operation_error, without_stacks
-from tidemark.state.near_misses import near_misses, told_misses
+from tidemark.state.near_misses import describe_misses, near_misses
 
 _MESSAGES = {"JinjaLogInfo", "PrintEvent"}
 # how the run-operation show_changes marks the line that carries its rows
@@ -307,7 +307,7 @@ class Invoker:
             found = near_misses(self._options.project_dir, location, others)
             misses = {date: files for date, files in found.items() if date in dates}
             if misses:
-                said.append(f"{node.name}: {told_misses(misses, location)}")
+                said.append(f"{node.name}: {describe_misses(misses, location)}")
         return said
 
     def _absolute(self, path: str) -> str:
@@ -451,7 +451,7 @@ class Invoker:
 
     def _heard(self, event: Any) -> None:
         """Say everything if verbose, else warnings and what macros print."""
-        from dbt.adapters.tidemark.console import tells_changed_vars
+        from dbt.adapters.tidemark.console import is_changed_vars_message
 
         name, level, message = event.info.name, event.info.level, event.info.msg
         if message and message.startswith(_COMMIT):
@@ -461,7 +461,7 @@ class Invoker:
         if self._muted:
             return
         if self._options.verbose:
-            if level != "debug" and message and not tells_changed_vars(event):
+            if level != "debug" and message and not is_changed_vars_message(event):
                 self._talk.print(message, highlight=False, markup=False, soft_wrap=True)
         elif message and (name in _MESSAGES or (level == "warn" and message not in self._said)):
             self._said.add(message)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.printable import one_line, shortened
-from tidemark.state.values import told_change
+from tidemark.state.values import shown_change
 
 # counts of tidemark_commits → heading; the last ones show only where there are any
 COUNTS = {
@@ -100,7 +100,7 @@ def render_changes(title: str, rows: Sequence[Mapping[str, str | None]]) -> Tabl
             Text(one_line(shortened(row["column_name"] or "", _WIDEST))),
             *(
                 Text(shown, style="dim" if value is None else "")
-                for shown, value in zip(told_change(*sides, _WIDEST), sides, strict=True)
+                for shown, value in zip(shown_change(*sides, _WIDEST), sides, strict=True)
             ),
         )
         key_before = key

@@ -18,7 +18,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from tidemark.engine.quoted import PEPPER, end_told
+from tidemark.engine.quoted import PEPPER, end_with_reason
 from tidemark.sessions.declined import Declined
 
 _ALIKE: frozenset[type[exp.Expression]] = frozenset(
@@ -127,7 +127,7 @@ _KIND = "tidemark_kind"
 
 
 def _ends(what: str) -> exp.Expression:
-    return _function("error", exp.Literal.string(end_told(what)))
+    return _function("error", exp.Literal.string(end_with_reason(what)))
 
 
 _WHOLE = "TINYINT|SMALLINT|INTEGER|BIGINT"
@@ -234,12 +234,12 @@ def _array_except(node: exp.Expression) -> exp.Expression:
         return node
     rest = node.expression
     is_of_nulls = isinstance(rest, exp.Array) and all(map(_gives_null, rest.expressions))
-    if not is_of_nulls or not _tells_names(node.this):
+    if not is_of_nulls or not _lists_names(node.this):
         raise Declined("array_except()")
     return _filtered(node.this, exp.Not(this=_is_null(_element())))
 
 
-def _tells_names(array: exp.Expression) -> bool:
+def _lists_names(array: exp.Expression) -> bool:
     """Say whether an array has literals on conditions, each once: nothing in it can be double."""
     if not isinstance(array, exp.Array):
         return False

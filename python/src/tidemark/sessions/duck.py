@@ -18,13 +18,13 @@ from uuid import uuid4
 from tidemark.engine.files import FILE_PREFIX, Written, discard
 from tidemark.engine.load import Load, Target
 from tidemark.engine.pages import broken_file
-from tidemark.engine.quoted import end_of, end_told, identifier, list_sql, literal
+from tidemark.engine.quoted import end_of, end_with_reason, identifier, list_sql, literal
 from tidemark.engine.ranges import part_of, write_part
 from tidemark.engine.room import Room, connection
 from tidemark.engine.types import kind_of, known_years_sql, negative_zero_sql
 from tidemark.sessions.declined import Declined
 
-_TOLD_ERRORS = ("BinderException", "CatalogException", "ParserException")
+_REASON_ERRORS = ("BinderException", "CatalogException", "ParserException")
 """Errors whose texts have names and none of the values."""
 _WHOLE = re.compile(r"\b(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)\b")
 FILE = "_tidemark_file"
@@ -345,7 +345,7 @@ def _why_of(error: Exception) -> str:
     kind, text = type(error).__name__, str(error).strip()
     if told := end_of(error):
         return told
-    return f"{kind}: {text.splitlines()[0]}" if kind in _TOLD_ERRORS else kind
+    return f"{kind}: {text.splitlines()[0]}" if kind in _REASON_ERRORS else kind
 
 
 def _view_sql(db: Any, name: str, of: str | Files) -> str:
@@ -418,7 +418,7 @@ def _typed_sql(db: Any, sql: str, columns: Columns) -> str:
         has = kind if source is None else found[source]
         if _WHOLE.sub("whole", has) != _WHOLE.sub("whole", kind):
             # of a column of NULLs alone DuckDB knows no type
-            what = f"error({literal(end_told('a value of another type'))})"
+            what = f"error({literal(end_with_reason('a value of another type'))})"
             value = f"case when {value} is not null then {what} end"
         typed.append(f"cast({value} as {kind}) as {identifier(name)}")
     return f"select {', '.join(typed)} from ({sql})"
@@ -442,7 +442,7 @@ def _check_none(db: Any, table: str, conditions: Iterable[str], what: str) -> No
     """Decline where a row of a table meets one of some conditions."""
     odd = " or ".join(conditions)
     if odd and db.execute(f"select 1 from {table} where {odd} limit 1").fetchone():
-        raise Declined(end_told(what))
+        raise Declined(end_with_reason(what))
 
 
 def _check_rows(db: Any, table: str, wanted: Wanted) -> None:

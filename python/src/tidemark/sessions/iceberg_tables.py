@@ -47,7 +47,7 @@ class IcebergRows:
         """
         return self._opened.overwrite(self._found, self._gone, written_by_another)
 
-    def commit_beside(self) -> None:
+    def commit_side_files(self) -> None:
         """Commit what goes beside the rows before they do: nothing."""
 
     def create_view(self, name: str) -> None:

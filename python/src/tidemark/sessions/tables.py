@@ -38,7 +38,7 @@ class StagedFiles(Protocol):
     def commit(self) -> int:
         """Make the rows part of the table; return its version."""
 
-    def commit_beside(self) -> None:
+    def commit_side_files(self) -> None:
         """Commit what goes beside the rows before they do: nothing."""
 
     def create_view(self, name: str) -> None:

@@ -77,7 +77,7 @@ class _Run:
     told: set[str] = default(default_factory=set)
     proven: set[str] = default(default_factory=set)
 
-    def to_prove(self, files: Files) -> Files:
+    def to_verify(self, files: Files) -> Files:
         """Return files of a table, with those whose pages are still to be looked at."""
         return replace(files, unproven=tuple(set(files.paths) - self.proven))
 
@@ -322,7 +322,7 @@ class WorkersSession:
             text, views = self._composed(run, f"select * from {slice_}")
             to = open_table(self._spark(), table, version)
             to.check_whole_files()
-            stood = run.to_prove(to.stored())
+            stood = run.to_verify(to.stored())
             ours, log = "_tidemark_slice", "_tidemark_log"
             views = (*views, (ours, text), (log, stood))
             task = partial(revise, views, ours, log, tuple(match), commit_id, to.wanted)
@@ -354,7 +354,7 @@ class WorkersSession:
             to.check_whole_files()
             if to.wanted.partition:
                 raise Declined("current with partitions of its own")
-            stored = run.to_prove(to.stored())
+            stored = run.to_verify(to.stored())
             target = replace(to.wanted.target, files=stored.paths)
             to = replace(to, wanted=replace(to.wanted, target=target))
             run.views[_plain(view)] = replace(stored, paths=(), partitions={}, unproven=())
@@ -424,7 +424,7 @@ class WorkersSession:
                 return _plain(name)
             whole = f"{schema}.{name}"
             if whole not in views:
-                views[whole] = run.to_prove(files_of(self._spark(), (schema, name)))
+                views[whole] = run.to_verify(files_of(self._spark(), (schema, name)))
             return whole
 
         def kinds_of(schema: str | None, name: str) -> dict[str, str]:

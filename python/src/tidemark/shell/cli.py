@@ -111,7 +111,7 @@ def serve(
     do = partial(execute_line, execute=execute, words_of=words_of)
     if lines is not None:
         return run_lines(lines, do)
-    from tidemark.shell.commands import told_commands
+    from tidemark.shell.commands import described_commands
     from tidemark.shell.complete import ShellCompleter
 
     with talk.status("reading the project …"):
@@ -119,7 +119,7 @@ def serve(
     hint = "help lists the commands, Tab completes, Ctrl-D ends"
     talk.print(f"tidemark {distribution_version()}: {hint}", highlight=False)
     completer = ShellCompleter(
-        cache(partial(told_commands, group)),
+        cache(partial(described_commands, group)),
         lambda name: group.get_command(click.Context(group), name),
         lambda: warm.names,
     )

@@ -148,7 +148,7 @@ def help_(ctx: click.Context, name: str | None) -> None:
         click.echo(command.get_help(click.Context(command, parent=below, info_name=name)))
         return
     formatter = below.make_formatter()
-    formatter.write_dl(list(told_commands(group).items()))
+    formatter.write_dl(list(described_commands(group).items()))
     click.echo(formatter.getvalue(), nl=False)
     click.echo("\nTab completes; Ctrl-C ends a command, Ctrl-D the shell; `help run` tells more.")
 
@@ -168,7 +168,7 @@ OWN: dict[str, click.Command] = {
 }
 
 
-def told_commands(group: click.Group) -> dict[str, str]:
+def described_commands(group: click.Group) -> dict[str, str]:
     """Return what each command does, by its name.
 
     Args:

@@ -12,7 +12,7 @@ from prompt_toolkit.completion import Completer
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.patch_stdout import patch_stdout
 
-from tidemark.defects import told_defect
+from tidemark.defects import report_defect
 from tidemark.errors import TidemarkError
 from tidemark.shell.lines import Leave
 
@@ -44,7 +44,7 @@ def execute_line(line: str, execute: Execute, words_of: Callable[[str], list[str
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:  # what is warm stays
-        click.echo(f"Error: {told_defect(error, 'tidemark shell')}", err=True)
+        click.echo(f"Error: {report_defect(error, 'tidemark shell')}", err=True)
         return EXIT_FAILED
 
 

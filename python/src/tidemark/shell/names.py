@@ -62,23 +62,23 @@ class ProjectNames(Names):
         """
         self._project = project
         self._tables = Tables(project)
-        self._told = {
+        self._columns = {
             node.name: tuple(str(name) for name in node.columns)
             for node in manifest.nodes.values()
             if node.resource_type in ("model", "seed", "snapshot")
         }
         self._there: dict[str, tuple[str, ...]] = {}
         self._loaded: dict[str, set[dt.date]] | None = None
-        self.models = tuple(sorted(self._told))
+        self.models = tuple(sorted(self._columns))
         self.entities = tuple(project.entities)
 
     def columns(self, model: str) -> tuple[str, ...]:
         """See Names."""
-        if model not in self._told:
+        if model not in self._columns:
             return ()
         if model not in self._there:
             self._there[model] = self._columns_of_table(model)
-        return tuple(dict.fromkeys((*self._told[model], *self._there[model])))
+        return tuple(dict.fromkeys((*self._columns[model], *self._there[model])))
 
     def dates(self, entities: Iterable[str]) -> dict[dt.date, str]:
         """See Names."""

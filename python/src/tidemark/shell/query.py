@@ -57,7 +57,7 @@ def query_rows(session: Any, schema: str, text: str, limit: int) -> Rows:
             session.catalog.setCurrentDatabase(schema)
         try:
             frame = session.sql(text)
-            told = _told(frame.limit(limit + 1)) if frame.columns else None
+            told = _collected(frame.limit(limit + 1)) if frame.columns else None
             found = told.collect() if told is not None else []
         finally:
             session.catalog.setCurrentDatabase(before)
@@ -106,7 +106,7 @@ def shown(value: Any) -> str:
     return shortened(without_orders(value_text(value) or ""), _WIDEST)
 
 
-def _told(frame: Any) -> Any:
+def _collected(frame: Any) -> Any:
     """Return a query whose timestamps are texts, as the session tells them.
 
     PySpark would tell them in the zone of this machine, and has none at the ends of its calendar.

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.project import tolerated_properties
-from tidemark.run.files import changed_files, files_of, fingerprint, stamps, told_changes
+from tidemark.run.files import changed_files, describe_changes, files_of, fingerprint, stamps
 from tidemark.run.invoke import Invoker
 from tidemark.run.kept import forget_projects
 from tidemark.run.options import RunOptions
@@ -88,7 +88,7 @@ class Warm:
             started = time.monotonic()
             is_parsed = self.parse()
             verdict = f"read in {time.monotonic() - started:.1f} s" if is_parsed else "not usable"
-            told = told_changes(news, self.options.project_dir)
+            told = describe_changes(news, self.options.project_dir)
             self._talk.print(f"{told}: {verdict}", **_PLAIN)
             return True
 

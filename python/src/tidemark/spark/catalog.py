@@ -43,7 +43,7 @@ def schema_names(session: SparkSession) -> list[str]:
     return [str(name) for name in each(found)]
 
 
-def told_tables(session: SparkSession, schema: str) -> list[tuple[str, str]]:
+def described_tables(session: SparkSession, schema: str) -> list[tuple[str, str]]:
     """Return the tables and views of a schema, each with all that `show table extended` tells.
 
     That statement asks the metastore for one table after the other, this for all at once.

@@ -58,7 +58,7 @@ def clone_table(session: SparkSession, source: TableName, target: TableName) -> 
         )
     here, there = (Path(str(folder)) for folder in folders)
     # a table of Iceberg says where it lies: one that was renamed has the folder of its old name
-    there = _begin(there, may_lie_beside=is_iceberg(session))
+    there = _begin(there, may_have_other_files=is_iceberg(session))
     # what describes the table first: the files that it names are there then
     for name in _DESCRIBING:
         if (here / name).is_dir():
@@ -71,7 +71,7 @@ def clone_table(session: SparkSession, source: TableName, target: TableName) -> 
     else:
         register_delta(session, target[0], there)
         _become_another(session, target)
-    _tell_name(session, target)
+    _record_name(session, target)
     return copied
 
 
@@ -83,12 +83,12 @@ def drop_clone(session: SparkSession, table: TableName) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _begin(folder: Path, *, may_lie_beside: bool) -> Path:
+def _begin(folder: Path, *, may_have_other_files: bool) -> Path:
     """Make the folder of a clone; what a killed one left goes, and nothing else.
 
     Args:
         folder: Where it is to lie.
-        may_lie_beside: Whether it may lie in one of another name, if this one has files.
+        may_have_other_files: Whether it may lie in one of another name, if this one has files.
 
     Raises:
         DataError: It has files of a table that the catalog does not know.
@@ -98,7 +98,7 @@ def _begin(folder: Path, *, may_lie_beside: bool) -> Path:
         if own.fullmatch(left.name) and (left / _BEGUN).exists():
             shutil.rmtree(left)
     if folder.is_dir() and any(folder.iterdir()):
-        if not may_lie_beside:
+        if not may_have_other_files:
             raise DataError(
                 f"{folder} has files, and no table of the catalog lies there: move them away, or "
                 "register the table"
@@ -151,7 +151,7 @@ def _become_another(session: SparkSession, table: TableName) -> None:
     delta.invalidateCache(session._jsparkSession, log.dataPath())
 
 
-def _tell_name(session: SparkSession, table: TableName) -> None:
+def _record_name(session: SparkSession, table: TableName) -> None:
     """Have a table that says its name say the new one."""
     rows = session.sql(f"show tblproperties {_in_sql(table)}").collect()
     told = {row[0]: row[1] for row in rows}

@@ -105,7 +105,7 @@ def local_files(folder: str, depth: int = 1) -> list[dict[str, Any]] | None:
     return files
 
 
-def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
+def clear_leftovers(session: SparkSession, schema: str, name: str) -> bool:
     """Remove what a killed `create table` left where a managed table is about to be made.
 
     Such a folder belongs to no table of the catalog, and either its Delta log has no commit, or
@@ -133,7 +133,7 @@ def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
     while not catalog.tableExists(table):
         folder = hadoop_path(jvm, catalog.defaultTablePath(table))
         files = folder.getFileSystem(configuration)
-        if not files.exists(folder) or not _is_debris(jvm, files, folder):
+        if not files.exists(folder) or not _is_leftover(jvm, files, folder):
             return False
         if (last := _last_touched(jvm, files, folder)) != touched:
             touched, seen = last, time.monotonic()
@@ -198,7 +198,7 @@ def _is_shared(configuration: Any) -> bool:
     return bool(configuration.get("hive.metastore.uris")) or not str(url).startswith(_EMBEDDED)
 
 
-def _is_debris(jvm: Any, files: Any, folder: Any) -> bool:
+def _is_leftover(jvm: Any, files: Any, folder: Any) -> bool:
     """Say whether a folder has no data, or a Delta log without a commit."""
     log = hadoop_path(jvm, folder, "_delta_log")
     names = [status.getPath().getName() for status in files.listStatus(folder)]

@@ -123,7 +123,7 @@ class Start:
                 self._process.terminate()
 
 
-def can_start_early(settings: Mapping[str, str], home: Home, *, may_tell: bool = False) -> bool:
+def can_start_early(settings: Mapping[str, str], home: Home, *, may_report: bool = False) -> bool:
     """Say whether Spark can start without a word, and be ended again within a moment.
 
     Not where a package must be fetched, which is told unless it may be, or another run be waited
@@ -132,7 +132,7 @@ def can_start_early(settings: Mapping[str, str], home: Home, *, may_tell: bool =
     conf = spark_settings(settings, home)
     archive = _archive_of(conf)
     return not (
-        (missing_packages(conf) and not may_tell)
+        (missing_packages(conf) and not may_report)
         or (archive is not None and archive.new is not None)
         or (_is_embedded(conf) and metastore_holder(home) is not None)
     )

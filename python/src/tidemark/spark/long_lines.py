@@ -123,14 +123,14 @@ def why_no_memory() -> str | None:
     """
     for path, most in dict(reversed(_looked_at)).items():
         try:
-            if told := _told_of(path, most):
+            if told := _find_long_line(path, most):
                 return f"{path} {told}"
         except (OSError, EOFError):
             continue
     return None
 
 
-def _told_of(path: str, most: int) -> str | None:
+def _find_long_line(path: str, most: int) -> str | None:
     suffix = path[path.rfind(".") :]
     if suffix not in _COMPRESSED and path.endswith(_NOT_TEXT):
         return None

@@ -86,7 +86,7 @@ def _start(settings: Mapping[str, str], start: Start) -> None:
             return
         try:
             home = tidemark_home().create()
-            if not can_start_early(settings, home, may_tell=_shared.expected):
+            if not can_start_early(settings, home, may_report=_shared.expected):
                 return
             session = _open_session(settings, start)
         except Exception as error:

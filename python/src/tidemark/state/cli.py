@@ -21,9 +21,9 @@ from tidemark.run.options import RunOptions, prepare_environment, project_option
 from tidemark.state import show
 from tidemark.state.commits import Commit, by_relation, of_models, read_commits
 from tidemark.state.mirrors import mirrors_of
-from tidemark.state.near_misses import near_misses, told_misses
+from tidemark.state.near_misses import describe_misses, near_misses
 from tidemark.state.project import Entity, KnownProject, known_project
-from tidemark.state.rejects import reject_rows, told_rejects
+from tidemark.state.rejects import described_rejects, reject_rows
 from tidemark.state.status import Seen, Status, landed_dates, status_of
 from tidemark.state.tables import TableNotReadable, Tables
 from tidemark.state.values import json_value
@@ -154,7 +154,7 @@ def rejects(entity: str, is_all: bool, limit: int, as_json: bool, **where: Any) 
     (one,) = chosen_entities(project, [entity])
     own = read_commits(tables, [one.relation])
     rows, number = reject_rows(tables, one, own, is_all, limit)
-    found = told_rejects(tables, project.root, one, own, rows)
+    found = described_rejects(tables, project.root, one, own, rows)
     if as_json:
         _print_json({**row, **asdict(told)} for row, told in zip(rows, found, strict=True))
         return
@@ -349,7 +349,7 @@ def _seen(project: KnownProject, tables: Tables, entity: Entity, own: Sequence[C
 def _unmatched(project: KnownProject, entity: Entity) -> str | None:
     others = [one.location for one in project.entities.values() if one is not entity]
     misses = near_misses(project.root, entity.location, others)
-    return told_misses(misses, entity.location) if misses and entity.location else None
+    return describe_misses(misses, entity.location) if misses and entity.location else None
 
 
 def _moment_of(run: Commit | Failure) -> dt.datetime:

@@ -58,11 +58,11 @@ def near_misses(
     return dict(sorted(found.items()))
 
 
-def told_misses(misses: Mapping[dt.date, list[str]], location: str) -> str:
+def describe_misses(misses: Mapping[dt.date, list[str]], location: str) -> str:
     """Return a sentence on files that a location does not find.
 
     Example:
-        >>> told_misses({dt.date(2026, 3, 4): ["a_20260304_2.csv"]}, "in/a_{yyyy}{mm}{dd}.csv")
+        >>> describe_misses({dt.date(2026, 3, 4): ["a_20260304_2.csv"]}, "in/a_{yyyy}{mm}{dd}.csv")
         'a_20260304_2.csv lies there, which location in/a_{yyyy}{mm}{dd}.csv does not match'
     """
     names = [name for files in misses.values() for name in files]

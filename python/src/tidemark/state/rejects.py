@@ -63,7 +63,7 @@ class Reject:
     row: str | None
 
 
-def told_rejects(
+def described_rejects(
     tables: Tables,
     root: Path,
     entity: Entity,
@@ -90,10 +90,12 @@ def told_rejects(
         places |= zip(numbers, places_of(root, entity, date, payloads), strict=True)
     commits = {commit.commit_id: commit for commit in own}
     last = _last_loads(tables, entity, own) if rows else {}
-    return [_told(entity, row, places[number], commits, last) for number, row in enumerate(rows)]
+    return [
+        _described(entity, row, places[number], commits, last) for number, row in enumerate(rows)
+    ]
 
 
-def _told(
+def _described(
     entity: Entity,
     row: Mapping[str, Any],
     place: tuple[str, int | None] | None,

@@ -16,7 +16,7 @@ from tidemark.run.dates import date_ranges
 from tidemark.state.commits import Commit
 from tidemark.state.rejects import Reject
 from tidemark.state.status import Counts, Status
-from tidemark.state.values import told, told_change
+from tidemark.state.values import shown_change, told
 from tidemark.state.versions import DayChanges, Difference, Version
 
 _BAR = 12
@@ -283,7 +283,7 @@ def _print_changes(version: Version, out: Console) -> None:
         if change.is_apart:
             line.append(APART, style="dim")
         else:
-            old, new = told_change(change.old, change.new)
+            old, new = shown_change(change.old, change.new)
             line.append(old, style="red")
             line.append(" → ")
             line.append(new, style="green")

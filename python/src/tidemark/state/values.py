@@ -117,11 +117,11 @@ def told(value: Any, widest: int = _WIDEST) -> str:
     return shortened(_whole(value), widest)
 
 
-def told_change(old: Any, new: Any, widest: int = _WIDEST) -> tuple[str, str]:
+def shown_change(old: Any, new: Any, widest: int = _WIDEST) -> tuple[str, str]:
     """Return two values that differ; where that is far in a long text, it is that part.
 
     Example:
-        >>> told_change("x" * 90 + "1", "x" * 90 + "2")
+        >>> shown_change("x" * 90 + "1", "x" * 90 + "2")
         ('…xxxxxxxxxxxxxxx1', '…xxxxxxxxxxxxxxx2')
     """
     texts = _whole(old), _whole(new)

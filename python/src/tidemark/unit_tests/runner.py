@@ -38,7 +38,7 @@ from tidemark.unit_tests.rows import rows_of, types_of
 # the date of events that have none
 _NO_DATE = dt.date(2026, 1, 1)
 # of more tests at a time than these, how many
-_TOLD = 3
+_MOST_NAMED = 3
 # how the queries of one call of dbt are told apart
 _MARK = "-- tidemark unit test: "
 
@@ -168,7 +168,7 @@ class Runner:
                 results[case.number].failures.append(Failure(step + 1, f"given: {error}"))
         if ready:
             names = ", ".join(case.name for case in ready)
-            told = names if len(ready) <= _TOLD else counted(len(ready), "test")
+            told = names if len(ready) <= _MOST_NAMED else counted(len(ready), "test")
             self._tell(f"step {step + 1}, {load.date}: {told}")
             try:
                 manifest = manifest_of(self._user.manifest, ready, self._engine)
@@ -226,7 +226,7 @@ class Runner:
         queries = self._queries(ready, step, manifest)
         for case in ready:
             recorded = results[case.number].recorded
-            said = _said(case, outcome)
+            said = _message_of(case, outcome)
             if said is not None:
                 # but for where the files of this run lie
                 recorded.append({"error": said.splitlines()[0].split(str(case.folder))[0].strip()})
@@ -257,7 +257,7 @@ class Runner:
     ) -> None:
         went, counts = [], {one.name: one for one in outcome.results}
         for case in ready:
-            said = _said(case, outcome)
+            said = _message_of(case, outcome)
             wanted = case.test.steps[step].expect
             problem = _problem_of(said, wanted.error if wanted else None)
             if problem:
@@ -356,7 +356,7 @@ def _date_of(case: Case, step: int) -> dt.date:
     return dates[-1] if dates else _NO_DATE
 
 
-def _said(case: Case, outcome: Outcome) -> str | None:
+def _message_of(case: Case, outcome: Outcome) -> str | None:
     """Return the error that a load stopped with, as a user of the model reads it."""
     said = outcome.failures.get(case.alone)
     if (

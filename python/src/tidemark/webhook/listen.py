@@ -120,7 +120,7 @@ class Listener:
                         name=node.node_name,
                         resource_type=node.resource_type,
                         state=_PROBLEMS[result.status],
-                        message=_said(node, result),
+                        message=_message_of(node, result),
                     )
                 )
         return RunSummary(
@@ -146,7 +146,7 @@ class Listener:
             state=_STATES.get(result.status, "failed"),
             business_date=self._date,
             seconds=round(float(result.execution_time or 0.0), 3),
-            message=_said(node, result),
+            message=_message_of(node, result),
             rules=list(self._rules.get(relation, {}).values()),
             **{name: counts.get(name) for name in _COUNTS},
         )
@@ -156,7 +156,7 @@ def _plain(relation: object) -> str:
     return str(relation).replace("`", "")
 
 
-def _said(node: Any, result: Any) -> str | None:
+def _message_of(node: Any, result: Any) -> str | None:
     if result.status in ("success", "skipped"):
         return None
     if result.status in ("fail", "warn") and node.resource_type == "test":

@@ -24,7 +24,7 @@ from dbt.flags import get_flags
 from dbt_common.events.event_manager_client import add_callback_to_manager
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from dbt.adapters.tidemark.console import colours_on_terminals_only, say_no_changed_vars
+from dbt.adapters.tidemark.console import colours_on_terminals_only, hide_changed_vars
 from dbt.adapters.tidemark.cursor import SessionConnection
 from dbt.adapters.tidemark.parsing import read_macros_once
 from dbt.adapters.tidemark.progress import progress_listener
@@ -73,7 +73,7 @@ class TidemarkCredentials(SparkCredentials):
     def __post_init__(self) -> None:
         # the first thing of ours that each command of dbt makes
         colours_on_terminals_only()
-        say_no_changed_vars()
+        hide_changed_vars()
         read_macros_once()
         if self.method not in (SparkConnectionMethod.SESSION, SparkConnectionMethod.THRIFT):
             raise DbtRuntimeError(
@@ -277,10 +277,10 @@ def _listen_for_webhook(profile: AdapterRequiredConfig) -> None:
             HAVE_COMMITS,
             logger.warning,
         )
-        add_callback_to_manager(partial(_told, listener))
+        add_callback_to_manager(partial(_notified, listener))
 
 
-def _told(listener: Any, event: Any) -> None:
+def _notified(listener: Any, event: Any) -> None:
     # dbt goes down with what a listener raises, and nothing here is worth that
     try:
         listener(event)

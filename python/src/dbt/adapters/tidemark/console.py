@@ -40,7 +40,7 @@ def colours_on_terminals_only() -> None:
             plain.scrubber = _plain(logger.scrubber)
 
 
-def say_no_changed_vars() -> None:
+def hide_changed_vars() -> None:
     """Keep from the console that dbt parses anew: each business date changes the vars.
 
     dbt's log has it.
@@ -52,10 +52,10 @@ def say_no_changed_vars() -> None:
 
 
 def _without_changed_vars(filter_: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda event: filter_(event) and not tells_changed_vars(event)
+    return lambda event: filter_(event) and not is_changed_vars_message(event)
 
 
-def tells_changed_vars(event: Any) -> bool:
+def is_changed_vars_message(event: Any) -> bool:
     """Say whether an event of dbt's tells that the vars are not those that it parsed by."""
     return event.info.name == "UnableToPartialParse" and "config vars" in event.info.msg
 

@@ -20,7 +20,7 @@ from dbt.adapters.tidemark.tables import TablesAdapter
 from dbt.adapters.tidemark.warehouse import DbtWarehouse
 from dbt.adapters.tidemark.workers import WorkersAdapter
 from tidemark.errors import TidemarkError
-from tidemark.spark.catalog import schema_names, told_tables
+from tidemark.spark.catalog import described_tables, schema_names
 
 logger = AdapterLogger("Tidemark")
 
@@ -64,7 +64,7 @@ class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
             return relations
         schema = schema_relation.schema
         with self.connections.exception_handler(f"list_relations({schema})"):
-            rows = [(schema, name, told) for name, told in told_tables(self._session, schema)]
+            rows = [(schema, name, told) for name, told in described_tables(self._session, schema)]
         relations = self._build_spark_relation_list(rows, lambda row: row)
         return relations
 

@@ -189,7 +189,7 @@ class RowsAdapter(SessionAdapter):
         with self.connections.exception_handler(f"commit_rows({staged.table})"):
             return staged.commit()
 
-    def commit_beside(self, staged: StagedFiles) -> None:
+    def commit_side_files(self, staged: StagedFiles) -> None:
         """Commit what the engine in the workers wrote beside the log.
 
         It counts once the log has the rows.
@@ -197,8 +197,8 @@ class RowsAdapter(SessionAdapter):
         Args:
             staged: What stage_extract(), write_kept_rows(), stage_batch() or stage_rows() returned.
         """
-        with self.connections.exception_handler(f"commit_beside({staged.table})"):
-            staged.commit_beside()
+        with self.connections.exception_handler(f"commit_side_files({staged.table})"):
+            staged.commit_side_files()
 
     def view_rows(self, staged: StagedFiles, name: str) -> None:
         """Make a temporary view of rows that were staged, before or after their commit.

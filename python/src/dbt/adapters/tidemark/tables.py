@@ -30,7 +30,7 @@ from tidemark.spark.delta import (
     trim_log,
     view_small_table,
 )
-from tidemark.spark.files import clear_debris, clear_slices, shares_metastore
+from tidemark.spark.files import clear_leftovers, clear_slices, shares_metastore
 from tidemark.spark.messages import made_at_once
 
 _one_at_a_time = threading.Lock()
@@ -59,7 +59,7 @@ class TablesAdapter(SessionAdapter):
             for left in reversed(range(_TRIES)):
                 try:
                     for table in tables or []:
-                        self.clear_debris(table)
+                        self.clear_leftovers(table)
                     for statement in statements:
                         self.execute(statement)
                     return
@@ -70,7 +70,7 @@ class TablesAdapter(SessionAdapter):
                     time.sleep(1)
 
     @available.parse(lambda *args, **kwargs: False)
-    def clear_debris(self, relation: Any) -> bool:
+    def clear_leftovers(self, relation: Any) -> bool:
         """Remove what a killed `create table` left in the folder of a table that is to be made.
 
         Args:
@@ -79,8 +79,8 @@ class TablesAdapter(SessionAdapter):
         Returns:
             Whether something was removed.
         """
-        with self.connections.exception_handler(f"clear_debris({relation})"):
-            return clear_debris(self._session, relation.schema, relation.identifier)
+        with self.connections.exception_handler(f"clear_leftovers({relation})"):
+            return clear_leftovers(self._session, relation.schema, relation.identifier)
 
     def clone_table(self, source: Any, target: Any) -> int:
         """Make a table of its own over the files of another one.

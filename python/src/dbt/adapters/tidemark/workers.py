@@ -22,7 +22,7 @@ from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 from tidemark.spark.delta import StagedRows
 from tidemark.spark.delta.enriched import ShreddedRows, stage_batch
-from tidemark.spark.delta.sieve import Ours, sift_files
+from tidemark.spark.delta.prefilter import Ours, prefilter_files
 from tidemark.spark.delta.target import why_not_made
 from tidemark.spark.delta.task import is_on_cluster, warm_worker
 from tidemark.spark.delta.worker import (
@@ -195,7 +195,7 @@ class WorkersAdapter(SessionAdapter):
         with self.connections.exception_handler(f"compare_again({relations['log']})"):
             return self._with_tables(compare_again, cfg, plan, load, source, relations)
 
-    def sift_events(self, landed: Sequence[Landed], tables: list[str]) -> Ours | str | None:
+    def prefilter_events(self, landed: Sequence[Landed], tables: list[str]) -> Ours | str | None:
         """Have the engine in the workers open files of events whose lines wrap their envelopes.
 
         Args:
@@ -206,10 +206,10 @@ class WorkersAdapter(SessionAdapter):
             What they hold for it: `files`, `schemas` and `has_schemaless`; None: they
             are read as they are; or a text: why the engine does not do it.
         """
-        with self.connections.exception_handler("sift_events"):
+        with self.connections.exception_handler("prefilter_events"):
             if not are_wrapped(landed):
                 return None
-            return sift_files(self._session, landed, [name.lower() for name in tables])
+            return prefilter_files(self._session, landed, [name.lower() for name in tables])
 
     def keep_events(
         self,
@@ -225,8 +225,8 @@ class WorkersAdapter(SessionAdapter):
             cfg: The entity's configuration.
             plan: What becomes of each column.
             load: The commit, and the batch that it takes.
-            source: The files (`landed`, and what was `sifted` of them), the `tables` whose events
-                count, and `first`.
+            source: The files (`landed`, and what was `prefiltered` of them), the `tables` whose
+                events count, and `first`.
             relations: The entity's, which are to be made.
 
         Returns:
@@ -251,8 +251,8 @@ class WorkersAdapter(SessionAdapter):
             cfg: The entity's configuration.
             plan: What becomes of each column.
             load: The commit, the batch that it takes, and the version of the log that it goes with.
-            source: The files (`landed`, and what was `sifted` of them), the `tables` whose events
-                count, and `first`.
+            source: The files (`landed`, and what was `prefiltered` of them), the `tables` whose
+                events count, and `first`.
             relations: The entity's.
 
         Returns:

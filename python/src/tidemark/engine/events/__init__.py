@@ -2,7 +2,7 @@
 
 load       what one batch is read from and written with             (data)
 lines      the lines of the files, numbered as Spark does           (DuckDB)
-sift       files of many tables, opened once for all of them        (I/O)
+prefilter       files of many tables, opened once for all of them        (I/O)
 parsed     what each line says                                      (DuckDB SQL)
 types      texts of images that are read alike                      (DuckDB SQL)
 staged     the events, typed, hashed, each once                     (DuckDB SQL)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidemark.engine.events.lines import SAYS_SOMETHING
+from tidemark.engine.events.lines import IS_NOT_BLANK
 from tidemark.engine.events.load import Batch
 from tidemark.engine.events.parsed import (
     LETTERS,
@@ -34,7 +34,7 @@ _MEMBERS = (
 )
 # as is_ours_sql() knows them
 _CALLED = {"_database": "db", "_table": "table"}
-_TOLD = {
+_ENVELOPE_FIELDS = {
     "_sequence_num": "sequence_num",
     "_offset": "offset",
     "_transaction_id": "transaction_id",
@@ -56,7 +56,7 @@ class Shape:
     Args:
         names: The members, in the order of bytes.
         left_out: The columns that are not there, in the order of the table.
-        never_told: Those of them of which no image from before the event tells either.
+        never_supplied: Those of them of which no image from before the event tells either.
         has_whole_key: Whether every column of the key is there.
         has_before: Whether there is an image from before the event.
         before_keys: How many columns of the key that image has.
@@ -66,7 +66,7 @@ class Shape:
 
     names: tuple[str, ...]
     left_out: tuple[str, ...]
-    never_told: tuple[str, ...]
+    never_supplied: tuple[str, ...]
     has_whole_key: bool
     has_before: bool
     before_keys: int
@@ -82,7 +82,7 @@ def shapes_sql(first: int | None = None) -> str:
     some = "" if first is None else f" limit {first}"
     return (
         "select distinct list_sort(json_keys(line)) as names "
-        f"from (from lines where {SAYS_SOMETHING}{some}) limit {10 * _MOST}"
+        f"from (from lines where {IS_NOT_BLANK}{some}) limit {10 * _MOST}"
     )
 
 
@@ -102,7 +102,7 @@ def shapes_of(batch: Batch, found: Sequence[Sequence[str]]) -> tuple[Shape, ...]
                 Shape(
                     names=tuple(names),
                     left_out=left_out,
-                    never_told=tuple(name for name in left_out if name not in before),
+                    never_supplied=tuple(name for name in left_out if name not in before),
                     has_whole_key=keys <= have,
                     has_before=bool(before),
                     before_keys=len(keys & before),
@@ -122,18 +122,18 @@ def parsed_canonical_sql(batch: Batch, shapes: Sequence[Shape]) -> str:
     before).
     """
     columns = batch.load.columns
-    is_told_before = f"op = 'd' and {_among(shapes, lambda shape: shape.has_before)}"
+    is_known_before = f"op = 'd' and {_among(shapes, lambda shape: shape.has_before)}"
     values = [
-        f"case when {is_told_before} then coalesce({text_sql(f'after{number}')}, "
+        f"case when {is_known_before} then coalesce({text_sql(f'after{number}')}, "
         f"{text_sql(f'before{number}')}) else {text_sql(f'after{number}')} end as f{number}"
         for number in range(len(columns))
     ]
     values += [
-        f"case when {is_told_before} then f{number} else {text_sql(f'before{number}')} end "
+        f"case when {is_known_before} then f{number} else {text_sql(f'before{number}')} end "
         f"as b{number}"
         for number in map(batch.load.number, batch.load.keys)
     ]
-    told = [f"{text_sql(name)} as {identifier(told)}" for name, told in _TOLD.items()]
+    told = [f"{text_sql(name)} as {identifier(told)}" for name, told in _ENVELOPE_FIELDS.items()]
     letters = " ".join(f"when '{name}' then '{letter}'" for name, letter in LETTERS.items())
     return f"""select
     num,
@@ -236,7 +236,7 @@ def _lacks(shapes: Sequence[Shape]) -> str:
     """The columns of which an event tells nothing."""
     branches = " ".join(
         f"when {number} then if(op = 'd' and {str(shape.has_before).lower()}, "
-        f"cast({list_sql(shape.never_told)} as varchar[]), cast({list_sql(shape.left_out)} "
+        f"cast({list_sql(shape.never_supplied)} as varchar[]), cast({list_sql(shape.left_out)} "
         "as varchar[]))"
         for number, shape in enumerate(shapes, 1)
     )

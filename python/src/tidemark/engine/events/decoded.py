@@ -14,11 +14,11 @@ from typing import Any
 from tidemark.engine.events.load import Batch
 from tidemark.engine.events.parsed import operation_sql
 from tidemark.engine.events.staged import (
+    CANONICAL_FIELDS_SQL,
     GROUP_OF_DEBEZIUM,
     IDENTITY_OF_DEBEZIUM,
-    TOLD_OF_CANONICAL,
+    debezium_fields_sql,
     identity_of_canonical,
-    told_of_debezium,
 )
 from tidemark.engine.events.types import no_value_sql, unproven_sql, value_sql
 from tidemark.engine.quoted import identifier, literal
@@ -61,7 +61,7 @@ def asked_of(cfg: Mapping[str, Any], plan: Mapping[str, Any], source: Mapping[st
         ordering=tuple(str(one["name"]) for one in plan["columns"] if one.get("orders")),
         by_content=bool(source["by_content"]),
         # of what was opened the line is not there, and what stops a load tells more than its reason
-        takes_rejects=cfg["on_reject"] != "fail" and not source["sifted"],
+        takes_rejects=cfg["on_reject"] != "fail" and not source["prefiltered"],
     )
 
 
@@ -130,7 +130,7 @@ def decoded_sql(batch: Batch, asked: Asked) -> str:
             if condition := unproven_sql(f"{side}{number}", f"{kept}{number}", *read_as):
                 known = f" and not coalesce({none}, false)" if none else ""
                 doubts.append(f"when ({condition}){known} then {number}")
-        if column.is_required and batch.sifted:
+        if column.is_required and batch.prefiltered:
             # a reject, whose line is not there
             of_rows = "" if column.name in load.keys else " and op <> 'd'"
             doubts.append(f"when c{number} is null{of_rows} then {number}")
@@ -145,15 +145,17 @@ def decoded_sql(batch: Batch, asked: Asked) -> str:
         if column.name not in load.keys:
             shown.append(f"{_lacks(batch, number)} as {identifier(LACKS + column.name)}")
     if batch.is_canonical:
-        told = f"{TOLD_OF_CANONICAL}, lacks"
+        told = f"{CANONICAL_FIELDS_SQL}, lacks"
         doubts.append(f"when {unproven_sql('time_text', 'event_time', 'timestamp')} then -1")
     else:
-        told = f"{told_of_debezium()}, is_whole, delivered_us, total_order, {_position()} as spot"
+        told = (
+            f"{debezium_fields_sql()}, is_whole, delivered_us, total_order, {_position()} as spot"
+        )
         if asked.is_sequenced:
             doubts.append("when spot is null or list_count(spot) < len(spot) then -2")
     doubt = f"case {' '.join(doubts)} end" if doubts else "cast(null as integer)"
     of_source = _canonical_terms(asked) if batch.is_canonical else _debezium_terms(batch, asked)
-    raw = "raw" if not batch.sifted else _TEXT
+    raw = "raw" if not batch.prefiltered else _TEXT
     return f"""select
     {", ".join(shown)},
     coalesce(has_before, false) as _has_before,
@@ -216,7 +218,7 @@ def _lacks(batch: Batch, number: int) -> str:
 
 def _debezium_terms(batch: Batch, asked: Asked) -> str:
     delivery = _TEXT
-    if not batch.load.keys and not batch.sifted:
+    if not batch.load.keys and not batch.prefiltered:
         delivery = "if(coalesce(delivered_us, total_order) is null, null, md5(raw))"
     return f"""{operation_sql("op")} as _operation,
     cast(null as bigint) as _supplied_num,

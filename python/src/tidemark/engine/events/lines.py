@@ -6,7 +6,7 @@ import gzip
 from collections.abc import Sequence
 from typing import Any
 
-from tidemark.engine.events.load import Landed, SiftedFile
+from tidemark.engine.events.load import Landed, PrefilteredFile
 from tidemark.engine.quoted import literal
 
 _CHUNK = 1 << 23
@@ -15,7 +15,7 @@ _MARK = b"\xef\xbb\xbf"
 _NO_DELIMITER, _NO_NULL = "\x01", "\x02"
 LONGEST = 1 << 20
 """The bytes of a line beyond which it is left to Spark."""
-SAYS_SOMETHING = "line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')"
+IS_NOT_BLANK = "line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')"
 """A condition on a line: it is none of spaces alone, which is no JSON and passed over."""
 _FIRST = 1 << 32
 
@@ -67,8 +67,8 @@ def _line_count(path: str) -> int | str:
     return count + (last != b"\n")
 
 
-def read_sifted(db: Any, files: Sequence[SiftedFile], is_ours: str) -> None:
-    """Make the table `lines` of what sift() has kept of files for a table, and for every table."""
+def read_prefiltered(db: Any, files: Sequence[PrefilteredFile], is_ours: str) -> None:
+    """Make the table `lines` of what prefilter() kept of files, for a table and for all of them."""
     reads = " union all by name ".join(
         f"select {file.number * _FIRST} + num as num, line, landed_id, known_doubt "
         f'from read_parquet({literal(file.path)}) where "table" is null or {is_ours}'

@@ -34,8 +34,8 @@ class Landed:
 
 
 @dataclass(frozen=True)
-class SiftedFile:
-    """What sift() has kept of a file of events.
+class PrefilteredFile:
+    """What prefilter() has kept of a file of events.
 
     Args:
         path: Where it lies.
@@ -62,7 +62,7 @@ class Batch:
         batch_id: The commit that takes the events.
         is_first: Whether there are no events before them.
         has_moves: Whether a row has changed its key in an earlier batch.
-        sifted: What was kept of the files, where they are not read as they are.
+        prefiltered: What was kept of the files, where they are not read as they are.
         encodings: What the columns are written with; empty: no schema tells.
         identifying: Of rows, the columns that a line is known by even where they are NULL, lower
             case.
@@ -75,7 +75,7 @@ class Batch:
     batch_id: int
     is_first: bool
     has_moves: bool = False
-    sifted: tuple[SiftedFile, ...] = ()
+    prefiltered: tuple[PrefilteredFile, ...] = ()
     named: tuple[str, ...] = ()
     encodings: tuple[str, ...] = ()
     identifying: tuple[str, ...] = ()
@@ -156,7 +156,7 @@ def landed_of(files: Sequence[Mapping[str, Any]]) -> tuple[Landed, ...] | str:
 
 
 def are_wrapped(landed: Sequence[Landed]) -> bool:
-    """Say whether the lines of files are to be sifted: their envelopes are wrapped, or compressed.
+    """Say whether files are to be prefiltered: their envelopes are wrapped, or compressed.
 
     The first line tells. Another that is wrapped is not taken for an envelope.
     """
@@ -187,8 +187,8 @@ def batch_of(
         cfg: What entity_config() returns.
         plan: What event_plan() returns.
         load: What plan_event_load() returns.
-        source: `landed`, what was `sifted` of it, `tables`, how earlier events `named` them, and
-            whether the batch is the `first`.
+        source: `landed`, what was `prefiltered` of it, `tables`, how earlier events `named` them,
+            and whether the batch is the `first`.
     """
 
     def names(columns: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -227,7 +227,7 @@ def batch_of(
         batch_id=int(load["batch_id"]),
         is_first=bool(source["first"]),
         has_moves=bool(source["has_moves"]),
-        sifted=tuple(source.get("sifted", ())),
+        prefiltered=tuple(source.get("prefiltered", ())),
         named=tuple(str(name).lower() for name in source["named"] if not source["tables"]),
         encodings=tuple(next(iter(column["encodings"].values())) for column in plan["columns"]),
         identifying=tuple(str(name).lower() for name in source.get("identifying", ())),

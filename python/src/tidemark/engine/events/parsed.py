@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tidemark.engine.events.lines import LONGEST, SAYS_SOMETHING
+from tidemark.engine.events.lines import IS_NOT_BLANK, LONGEST
 from tidemark.engine.events.load import Batch
 from tidemark.engine.quoted import identifier, list_sql, literal
 
@@ -49,7 +49,7 @@ def names_sql() -> str:
     """Return a query of the names of members that the first lines have: lists, each once."""
     return (
         f"select distinct unnest(json_keys(line, {list_sql(_NAMED)})[:3]) as names "
-        f"from (from lines where {SAYS_SOMETHING} limit {_FIRST_LINES})"
+        f"from (from lines where {IS_NOT_BLANK} limit {_FIRST_LINES})"
     )
 
 
@@ -168,7 +168,7 @@ def apart_sql(members: Mapping[str, Any], names: str, fields: Sequence[str]) -> 
             {names} as names,
             cast(json(line) as varchar) as bare
         from lines
-        where {SAYS_SOMETHING}
+        where {IS_NOT_BLANK}
     )"""
 
 

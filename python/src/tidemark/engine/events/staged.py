@@ -47,9 +47,9 @@ def staged_sql(batch: Batch) -> str:
         doubts += [f"when {condition} then {number}" for condition in conditions if condition]
     before = f"case when op <> 'd' and ({has_before}) then {hash_sql(load, load.keys, 'k')} end"
     told, identity, group = (
-        (TOLD_OF_CANONICAL, identity_of_canonical(), "cast(null as varchar)")
+        (CANONICAL_FIELDS_SQL, identity_of_canonical(), "cast(null as varchar)")
         if batch.is_canonical
-        else (told_of_debezium(), IDENTITY_OF_DEBEZIUM, GROUP_OF_DEBEZIUM)
+        else (debezium_fields_sql(), IDENTITY_OF_DEBEZIUM, GROUP_OF_DEBEZIUM)
     )
     if batch.is_canonical:
         doubts.append(f"when {unproven_sql('time_text', 'event_time', 'timestamp')} then -1")
@@ -74,7 +74,7 @@ from (
 )"""
 
 
-def told_of_debezium() -> str:
+def debezium_fields_sql() -> str:
     """Return what an envelope tells of its event."""
     places = " ".join(
         f"when {literal(connector)} "
@@ -98,7 +98,7 @@ IDENTITY_OF_DEBEZIUM = """concat_ws('|', connector, name, if(landed_id is null o
         concat_ws('|', place, event_serial_no, op), concat_ws('|', 'landed', landed_id)))"""
 """What an event is known by, with its content."""
 
-TOLD_OF_CANONICAL = f"""unsupplied, coalesce(cast(sequence_num as bigint), num) as num,
+CANONICAL_FIELDS_SQL = f"""unsupplied, coalesce(cast(sequence_num as bigint), num) as num,
         num as landing_num, sequence_num is not null as is_numbered, db as database,
         "table" as table_name, "offset" as place, transaction_id,
         coalesce(is_snapshot = 'true', false) as is_snapshot,

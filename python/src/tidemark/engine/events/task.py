@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from tidemark.engine.events.canonical import parsed_canonical_sql, shapes_of, shapes_sql
 from tidemark.engine.events.decoded import Asked, decoded_columns, decoded_sql
-from tidemark.engine.events.lines import read_lines, read_sifted
+from tidemark.engine.events.lines import read_lines, read_prefiltered
 from tidemark.engine.events.load import Batch, EventTargets, LogFile
 from tidemark.engine.events.parsed import is_ours_sql, names_sql, parsed_sql, usual_names
 from tidemark.engine.events.replayed import replayed_sql
@@ -168,8 +168,8 @@ def _attempted(db: Any, batch: Batch, work: Callable[[], str | None]) -> str | N
 
 
 def _parsed(db: Any, batch: Batch) -> str | None:
-    if batch.sifted:
-        read_sifted(db, batch.sifted, is_ours_sql(batch.tables))
+    if batch.prefiltered:
+        read_prefiltered(db, batch.prefiltered, is_ours_sql(batch.tables))
     else:
         declined = read_lines(db, batch.landed)
         if declined:
@@ -180,7 +180,7 @@ def _parsed(db: Any, batch: Batch) -> str | None:
     elif not _parse_canonical(db, batch):
         return "its lines have too many kinds of members"
     stamps = tuple(stamp_of(file.path) for file in batch.landed)
-    if stamps != batch.load.stamps and not batch.sifted:
+    if stamps != batch.load.stamps and not batch.prefiltered:
         return "a file was written while it was read"
     db.execute("drop table lines")
     (doubt,) = db.execute("select min(doubt) from parsed").fetchone()
@@ -280,8 +280,8 @@ def _possible(db: Any, batch: Batch, known: Sequence[LogFile]) -> list[str]:
     db.execute("create temp table bounded (path varchar, least varchar, greatest varchar, first bigint, last bigint)")  # fmt: skip  # noqa: E501
     if known:
         rows = ", ".join(
-            f"({_told(file.path)}, {_told(file.least)}, {_told(file.greatest)}, "
-            f"{_told(file.first)}, {_told(file.last)})"
+            f"({_literal_of(file.path)}, {_literal_of(file.least)}, {_literal_of(file.greatest)}, "
+            f"{_literal_of(file.first)}, {_literal_of(file.last)})"
             for file in known
         )
         db.execute(f"insert into bounded values {rows}")
@@ -289,7 +289,7 @@ def _possible(db: Any, batch: Batch, known: Sequence[LogFile]) -> list[str]:
     return [str(path) for (path,) in found]
 
 
-def _told(value: str | int | None) -> str:
+def _literal_of(value: str | int | None) -> str:
     return "null" if value is None else literal(str(value))
 
 
@@ -330,7 +330,7 @@ def _use(db: Any, batch: Batch, log: Target | None, old: Sequence[str]) -> dict[
 
 
 def _lines_of(db: Any, batch: Batch) -> int:
-    read = sum(file.lines for file in batch.sifted) or _one(db, "select count(*) from parsed")
+    read = sum(file.lines for file in batch.prefiltered) or _one(db, "select count(*) from parsed")
     return int(read)
 
 

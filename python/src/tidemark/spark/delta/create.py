@@ -99,8 +99,8 @@ def _read(jvm: Any, plan: Any) -> _Statement | None:
     if plan.getClass().getSimpleName() != "CreateTable":
         return None
     spec = plan.tableSpec()
-    said_more = any(said.isDefined() for said in (spec.location(), spec.collation(), spec.serde()))
-    if said_more or not spec.provider().contains("delta") or spec.constraints().size():
+    has_more = any(said.isDefined() for said in (spec.location(), spec.collation(), spec.serde()))
+    if has_more or not spec.provider().contains("delta") or spec.constraints().size():
         return None
     names = each(plan.name().nameParts())
     names = names[1:] if len(names) == 3 and names[0] == "spark_catalog" else names

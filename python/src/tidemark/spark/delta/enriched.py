@@ -57,7 +57,7 @@ class ShreddedRows(StagedRows):
     _beside: list[_Beside]
     _session: SparkSession
 
-    def commit_beside(self) -> None:
+    def commit_side_files(self) -> None:
         """Make the claims, and commit what counts once the events are stored.
 
         Raises:

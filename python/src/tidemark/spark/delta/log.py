@@ -118,11 +118,11 @@ def commit(jvm: Any, transaction: Any, actions: Sequence[Any], mode: str) -> int
         mode: What Delta's history calls it: Append or Overwrite.
     """
     sequence = java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq(list(actions))
-    _tell_figures(jvm, transaction, actions)
+    _record_figures(jvm, transaction, actions)
     return int(transaction.commit(sequence, _operation(jvm, mode)))
 
 
-def _tell_figures(jvm: Any, transaction: Any, actions: Sequence[Any]) -> None:
+def _record_figures(jvm: Any, transaction: Any, actions: Sequence[Any]) -> None:
     """Have Delta's history tell of a commit which files came and went, as of one of Spark's own."""
     figures = dict.fromkeys(_FIGURES, 0)
     for action in actions:

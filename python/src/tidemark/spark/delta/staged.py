@@ -63,7 +63,7 @@ class StagedRows:
             self.discard()
             raise written_by_another(self.table) from error
 
-    def commit_beside(self) -> None:
+    def commit_side_files(self) -> None:
         """Commit what goes beside the rows before they do: nothing."""
 
     def create_view(self, name: str) -> None:

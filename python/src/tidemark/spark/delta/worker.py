@@ -56,7 +56,7 @@ class WorkerRows(StagedRows):
     of_table: str
     _session: SparkSession
 
-    def commit_beside(self) -> None:
+    def commit_side_files(self) -> None:
         """Append what goes beside the log to its table, before the log has its rows.
 
         Raises:

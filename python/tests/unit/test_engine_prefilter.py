@@ -11,13 +11,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from tidemark.engine.events.lines import read_sifted
-from tidemark.engine.events.load import Landed, SiftedFile, are_wrapped
+from tidemark.engine.events.lines import read_prefiltered
+from tidemark.engine.events.load import Landed, PrefilteredFile, are_wrapped
 from tidemark.engine.events.parsed import SPARK_ALONE, is_ours_sql
-from tidemark.engine.events.sift import Shape, Sifted, sift
+from tidemark.engine.events.prefilter import Prefiltered, Shape, prefilter
 from tidemark.engine.header import stamp_of
 from tidemark.engine.room import Room
-from tidemark.spark.delta.sieve import _Sieve
+from tidemark.spark.delta.prefilter import _Prefilter
 
 SCHEMA = {"type": "struct", "fields": [{"field": "after", "fields": [{"field": "id", "type": "int32"}]}]}  # fmt: skip
 
@@ -35,20 +35,20 @@ def captured(value: Any, number: int = 1, schema: Any = SCHEMA) -> dict[str, Any
     return wrapped({"schema": schema, "payload": value}, _seq=1, _ord=number, _id=f"{number}:é")
 
 
-def sifted(folder: Path, lines: Sequence[Any], name: str = "events.jsonl.gz") -> Sifted:
+def prefiltered(folder: Path, lines: Sequence[Any], name: str = "events.jsonl.gz") -> Prefiltered:
     path = folder / name
     texts = [line if isinstance(line, str) else json.dumps(line, separators=(",", ":"), ensure_ascii=False) for line in lines]  # fmt: skip
     text = "\n".join(texts).encode()
     path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
     landed = Landed(str(path), 7, stamp_of(str(path)))
     room = Room(1, str(folder / "scratch"), 1 << 30)
-    return sift(landed, str(folder / "kept.parquet"), room)
+    return prefilter(landed, str(folder / "kept.parquet"), room)
 
 
-def rows(found: Sifted, table: str, columns: str = "num, line, landed_id, known_doubt") -> list[Any]:  # fmt: skip
+def rows(found: Prefiltered, table: str, columns: str = "num, line, landed_id, known_doubt") -> list[Any]:  # fmt: skip
     """What a table reads of a file, with the numbers of its lines."""
     with duckdb.connect() as db:
-        read_sifted(db, [SiftedFile(found.path, 0, found.lines)], is_ours_sql([table]))
+        read_prefiltered(db, [PrefilteredFile(found.path, 0, found.lines)], is_ours_sql([table]))
         return db.sql(f"select {columns} from lines order by num").fetchall()
 
 
@@ -65,7 +65,7 @@ def test_forms(tmp_path: Path, name: str) -> None:
         "  ",
         json.dumps(wrapped(envelope())),
     ]
-    found = sifted(tmp_path, lines, name)
+    found = prefiltered(tmp_path, lines, name)
     assert (found.declined, found.lines) == (None, 5)
     assert rows(found, "orders") == [
         (1, inner, "1:é", None),
@@ -85,7 +85,7 @@ def test_a_table_reads_its_own(tmp_path: Path) -> None:
         captured(envelope("Orders"), 5),
         captured(envelope("orders"), 6),
     ]
-    found = sifted(tmp_path, lines)
+    found = prefiltered(tmp_path, lines)
     assert found.lines == 6
     assert [num for (num, *_) in rows(found, "public.orders")] == [2, 4, 5, 6]
     doubts = {num: doubt for num, _, _, doubt in rows(found, "items")}
@@ -106,7 +106,7 @@ def test_a_table_reads_its_own(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_change(tmp_path: Path, line: Any) -> None:
-    found = sifted(tmp_path, [line, captured(envelope(), 2)])
+    found = prefiltered(tmp_path, [line, captured(envelope(), 2)])
     assert (found.lines, [shape.first for shape in found.shapes]) == (2, [2])
 
 
@@ -130,7 +130,7 @@ def test_what_is_no_change(tmp_path: Path, line: Any) -> None:
 )
 def test_what_is_odd_is_every_tables(tmp_path: Path, line: Any) -> None:
     """What readers may take for other than it is here is declined, whichever table is asked for."""
-    found = sifted(tmp_path, [captured(envelope(), 1), line])
+    found = prefiltered(tmp_path, [captured(envelope(), 1), line])
     assert found.declined or [doubt for *_, doubt in rows(found, "customers")] == [SPARK_ALONE]
 
 
@@ -142,7 +142,7 @@ def test_what_is_declined(tmp_path: Path, text: bytes) -> None:
     path.write_bytes(gzip.compress(text))
     landed = Landed(str(path), 0, stamp_of(str(path)))
     room = Room(1, str(tmp_path / "scratch"), 1 << 30)
-    assert sift(landed, str(tmp_path / "kept.parquet"), room).declined
+    assert prefilter(landed, str(tmp_path / "kept.parquet"), room).declined
     assert not (tmp_path / "kept.parquet").exists()
 
 
@@ -152,14 +152,16 @@ def test_a_broken_archive_is_declined(tmp_path: Path, cut: int) -> None:
     path.write_bytes(gzip.compress(json.dumps(envelope()).encode() * 9)[:cut])
     landed = Landed(str(path), 0, stamp_of(str(path)))
     room = Room(1, str(tmp_path / "scratch"), 1 << 30)
-    assert "a file is not read by it" in str(sift(landed, str(tmp_path / "kept"), room).declined)
+    assert "a file is not read by it" in str(
+        prefilter(landed, str(tmp_path / "kept"), room).declined
+    )
 
 
 def test_long_lines_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines are whole, and their numbers rise, where a file is read in parts."""
-    monkeypatch.setattr("tidemark.engine.events.sift._CHUNK", 1000)
+    monkeypatch.setattr("tidemark.engine.events.prefilter._CHUNK", 1000)
     lines = [captured(envelope("orders", {"id": number}), number) for number in range(1, 50)]
-    found = sifted(tmp_path, lines)
+    found = prefiltered(tmp_path, lines)
     read = rows(found, "orders", "num, json_extract(line, '$.after.id')::int")
     assert read == [(number, number) for number in range(1, 50)]
 
@@ -182,25 +184,25 @@ def test_are_wrapped(tmp_path: Path, line: Any, name: str, expected: bool) -> No
 
 def test_kept_of_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that lives for months holds the last files, and what all of them say once."""
-    sieve = _Sieve()
-    monkeypatch.setattr("tidemark.spark.delta.sieve._MOST_FILES", 3)
+    filtering = _Prefilter()
+    monkeypatch.setattr("tidemark.spark.delta.prefilter._MOST_FILES", 3)
 
-    def sift_one(_session: Any, file: Landed) -> Sifted:
+    def prefilter_one(_session: Any, file: Landed) -> Prefiltered:
         path = tmp_path / Path(file.path).name
         path.write_bytes(b"kept")
         shape = Shape(None, None, '"t"', "".join(["schema", " text"]), 1, 1)
-        return Sifted(path=str(path), lines=1, shapes=(shape,))
+        return Prefiltered(path=str(path), lines=1, shapes=(shape,))
 
-    monkeypatch.setattr(sieve, "_sift", sift_one)
+    monkeypatch.setattr(filtering, "_prefilter", prefilter_one)
     session: Any = None
     for number in range(8):
         landed = Landed(f"/landing/{number}", number, (1, 1))
-        assert not isinstance(sieve.sifted(session, [landed]), str)
-    assert [Path(path).name for path, _ in sieve.known] == ["5", "6", "7"]
+        assert not isinstance(filtering.prefiltered(session, [landed]), str)
+    assert [Path(path).name for path, _ in filtering.known] == ["5", "6", "7"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["5", "6", "7"]
-    texts = [found.shapes[0].schema_text for found in sieve.known.values()]
+    texts = [found.shapes[0].schema_text for found in filtering.known.values()]
     assert all(text is texts[0] for text in texts)
     # those that are wanted together stay together
     wanted = [Landed(f"/landing/{number}", number, (1, 1)) for number in range(10, 15)]
-    assert len(sieve.sifted(session, wanted)) == 5
-    assert len(sieve.known) == 5
+    assert len(filtering.prefiltered(session, wanted)) == 5
+    assert len(filtering.known) == 5

@@ -16,8 +16,8 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from tidemark.engine.events.load import Landed, SiftedFile
-from tidemark.engine.events.sift import Shape, Sifted, sift
+from tidemark.engine.events.load import Landed, PrefilteredFile
+from tidemark.engine.events.prefilter import Prefiltered, Shape, prefilter
 from tidemark.spark.delta.task import folder_of_task, is_on_cluster, run_task
 
 # what is kept beyond the files of the model at work is let go from here on
@@ -35,45 +35,47 @@ class Ours:
         has_schemaless: Whether a line tells nothing of them.
     """
 
-    files: tuple[SiftedFile, ...]
+    files: tuple[PrefilteredFile, ...]
     schemas: dict[str, str]
     has_schemaless: bool
 
 
 @dataclass
-class _Sieve:
+class _Prefilter:
     """What was kept of files, as long as the process lives."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     folder: Path | None = None
-    known: dict[tuple[str, tuple[int, int]], Sifted] = field(default_factory=dict)
+    known: dict[tuple[str, tuple[int, int]], Prefiltered] = field(default_factory=dict)
     # the schemas of a table stand in all files, and are long
     texts: dict[str, str] = field(default_factory=dict)
 
-    def sifted(self, session: SparkSession, landed: Sequence[Landed]) -> list[Sifted] | str:
+    def prefiltered(
+        self, session: SparkSession, landed: Sequence[Landed]
+    ) -> list[Prefiltered] | str:
         with self.lock:
             wanted = [(file.path, file.stamp) for file in landed]
             for file, known_by in zip(landed, wanted, strict=True):
                 if known_by not in self.known:
-                    found = self._sift(session, file)
+                    found = self._prefilter(session, file)
                     if found.declined:
                         return found.declined
                     self._make_room(set(wanted))
                     self.known[known_by] = self._with_texts_of_all(found)
             return [self.known[known_by] for known_by in wanted]
 
-    def _sift(self, session: SparkSession, file: Landed) -> Sifted:
+    def _prefilter(self, session: SparkSession, file: Landed) -> Prefiltered:
         if self.folder is None:
             self.folder = folder_of_task()
             self.folder.mkdir(mode=0o700)
             atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         path = str(self.folder / f"{uuid4()}.parquet")
-        found = run_task(session, partial(sift, file, path), Sifted)
+        found = run_task(session, partial(prefilter, file, path), Prefiltered)
         if found.declined:
             Path(path).unlink(missing_ok=True)
         return found
 
-    def _with_texts_of_all(self, found: Sifted) -> Sifted:
+    def _with_texts_of_all(self, found: Prefiltered) -> Prefiltered:
         """Return what became of a file, with the texts that others have too kept once."""
         shapes = [
             replace(shape, schema_text=self.texts.setdefault(text, text))
@@ -98,10 +100,10 @@ def _size(path: str) -> int:
     return Path(path).stat().st_size if Path(path).exists() else 0
 
 
-_SIEVE = _Sieve()
+_PREFILTER = _Prefilter()
 
 
-def sift_files(
+def prefilter_files(
     session: SparkSession, landed: Sequence[Landed], tables: Sequence[str]
 ) -> Ours | str:
     """Return what files hold for a table; a text: why the engine does not answer for them.
@@ -113,11 +115,11 @@ def sift_files(
     """
     if is_on_cluster(session):
         return "its lines wrap their events, or are compressed, and the session has a cluster"
-    found = _SIEVE.sifted(session, landed)
+    found = _PREFILTER.prefiltered(session, landed)
     if isinstance(found, str):
         return found
     files = tuple(
-        SiftedFile(one.path, file.number, one.lines)
+        PrefilteredFile(one.path, file.number, one.lines)
         for file, one in zip(landed, found, strict=True)
     )
     schemas: dict[str, str] = {}

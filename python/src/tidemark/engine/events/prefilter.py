@@ -20,7 +20,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from tidemark.engine.events.lines import SAYS_SOMETHING
+from tidemark.engine.events.lines import IS_NOT_BLANK
 from tidemark.engine.events.load import Landed
 from tidemark.engine.events.parsed import SPARK_ALONE, has_one_twice_sql, is_unsafe_sql
 from tidemark.engine.header import stamp_of
@@ -59,7 +59,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Sifted:
+class Prefiltered:
     """What became of a file.
 
     Args:
@@ -75,7 +75,7 @@ class Sifted:
     shapes: tuple[Shape, ...] = ()
 
 
-def sift(landed: Landed, path: str, room: Room) -> Sifted:
+def prefilter(landed: Landed, path: str, room: Room) -> Prefiltered:
     """Write what is kept of a file.
 
     Args:
@@ -89,11 +89,11 @@ def sift(landed: Landed, path: str, room: Room) -> Sifted:
         try:
             declined = _read(db, landed.path, room.threads)
         except (duckdb.Error, OSError, EOFError, zlib.error) as error:
-            return Sifted(declined=reading_failed(error))
+            return Prefiltered(declined=reading_failed(error))
         if declined:
-            return Sifted(declined=declined)
+            return Prefiltered(declined=declined)
         if stamp_of(landed.path) != landed.stamp:
-            return Sifted(declined="a file was written while it was read")
+            return Prefiltered(declined="a file was written while it was read")
         order = 'order by "table" nulls first, schema, db, num'
         db.execute(
             f"copy (select * exclude (is_kept, schema_id) from opened where is_kept {order}) "
@@ -106,7 +106,7 @@ def sift(landed: Landed, path: str, room: Room) -> Sifted:
             "using (schema_id) where is_kept "
             'group by db, schema, "table", schema_id order by min(num)'
         ).fetchall()
-        return Sifted(path=path, lines=lines, shapes=tuple(Shape(*shape) for shape in shapes))
+        return Prefiltered(path=path, lines=lines, shapes=tuple(Shape(*shape) for shape in shapes))
 
 
 def _read(db: Any, path: str, threads: int) -> str | None:
@@ -265,7 +265,7 @@ from (
                     from (
                         select num, line as whole, json_keys(line, ['$', '$.value']) as names
                         from lines
-                        where {SAYS_SOMETHING}
+                        where {IS_NOT_BLANK}
                     )
                 )
             )

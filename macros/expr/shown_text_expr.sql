@@ -1,5 +1,5 @@
 {#- A line as it is shown: told where it is malformed. -#}
-{%- macro told_text_expr(text, is_malformed) -%}
+{%- macro shown_text_expr(text, is_malformed) -%}
     {{ return('if(' ~ is_malformed ~ ', ' ~ tidemark.malformed_text_expr(text) ~ ', ' ~ text ~ ')') }}
 {%- endmacro -%}
 
