@@ -16,10 +16,11 @@ _WIDTH, _LABELS, _ROW, _TOP = 760, 290, 24, 46
 # an image does not know which scheme the page has: it brings its own paper, so it reads on both
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1b2733}.paper{fill:#fff}.peer{fill:#9aa7b4}"
-    ".ours{fill:#00897b}.dim{fill:#5b6773}.one{stroke:#00897b;stroke-dasharray:4 3}"
+    ".ours{fill:#00897b}.dim{fill:#5b6773;stroke:#fff;stroke-width:4px;paint-order:stroke}"
+    ".one{stroke:#00897b;stroke-dasharray:4 3}"
     ".title{font-weight:600}"
     "@media(prefers-color-scheme:dark){text{fill:#e6ebf0}.paper{fill:#1c2229}.peer{fill:#66727e}"
-    ".ours{fill:#26a69a}.dim{fill:#a7b2bd}.one{stroke:#26a69a}}"
+    ".ours{fill:#26a69a}.dim{fill:#a7b2bd;stroke:#1c2229}.one{stroke:#26a69a}}"
 )
 
 
@@ -124,6 +125,7 @@ def chart(title: str, groups: list[Group], results: Path) -> str:
 
 def _bars(bars: list[tuple[str, float, float, bool]], top: int, scale: float) -> Iterator[str]:
     one = _LABELS + scale
+    yield f'<path class="one" d="M{one:.1f} {top}V{top + _ROW * len(bars)}"/>'
     for place, (label, seconds, ratio, ours) in enumerate(bars):
         y = top + place * _ROW
         length = ratio * scale
@@ -131,7 +133,6 @@ def _bars(bars: list[tuple[str, float, float, bool]], top: int, scale: float) ->
         yield _text(_LABELS - 10, y + 16, label, anchor="end")
         yield f'<rect class="{kind}" x="{_LABELS}" y="{y + 4}" width="{length:.1f}" height="16"/>'
         yield _text(_LABELS + length + 6, y + 16, f"{ratio:.2f} x · {seconds:.1f} s", "dim")
-    yield f'<path class="one" d="M{one:.1f} {top}V{top + _ROW * len(bars)}"/>'
 
 
 def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "") -> str:

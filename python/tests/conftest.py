@@ -43,8 +43,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     statements.options(parser)
     turns.options(parser)
     parser.addoption(
+        "--update-pictures", action="store_true", help="Take the pictures of the pages anew."
+    )
+    parser.addoption(
         "--iceberg", action="store_true", help="The stories that say so, with tables of Iceberg."
     )
+
+
+#: A picture of the pages is at most this large
+LARGEST_PICTURE = 300_000
+
+
+@pytest.fixture
+def picture(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., None]:
+    """Takes a picture of a browser's page or of a part of it: into the repository if asked to."""
+    is_kept = request.config.getoption("--update-pictures")
+
+    def take(shown: Any, name: str) -> None:
+        path = REPO / name if is_kept else tmp_path / Path(name).name
+        shown.screenshot(path=path, animations="disabled")
+        assert path.stat().st_size < LARGEST_PICTURE, name
+
+    return take
 
 
 def pytest_configure(config: pytest.Config) -> None:

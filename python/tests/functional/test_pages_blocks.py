@@ -116,6 +116,22 @@ def type_in(project: Project, text: str, **env: str) -> list[str]:
     return printed
 
 
+# --- the body of a model
+
+
+@pytest.mark.turn(1)
+def test_renamed_column(project: Project) -> None:
+    customers = Entity(project, "customers", {"id": "int", "email": "string"}, "id")
+    customers.load("2026-01-01", "id,email\n1,a@x\n2,b@x\n")
+    (body,) = blocks_of("test_renamed_column", "sql")
+    project.write("models/customers.sql", body.text)
+    customers.load("2026-01-02", "id,mail\n1,a@x\n2,c@x\n")
+    assert project.sql("select id, email, _operation from customers order by id") == [
+        (1, "a@x", "I"),
+        (2, "c@x", "U"),
+    ]
+
+
 # --- what models read
 
 

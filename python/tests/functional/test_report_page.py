@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, sync_playwright
 
 from tests.servers import chromium
+from tidemark.diff.model import Cell, ColumnDifference, Differences, Sample, TableDifference
 from tidemark.report.data import (
     ColumnRow,
     EntityRow,
@@ -131,6 +132,75 @@ FEW = [
 ]  # fmt: skip
 
 
+# --- the pictures of the docs: a project without anything hostile
+
+
+def example() -> Report:
+    """A project as it may look on a morning."""
+    names = ["orders", "customers", "airports", "airports_scd2", "prices"]
+    made = report([entity(name) for name in names])
+    made.entities = [
+        entity("orders", state="failed", rows=1_204_518, notes=["failed 5 min ago: no file of 2026-03-05"],
+               inserted=4_120, updated=12_004, deleted=17, unchanged=1_188_377, open_rejects=4),
+        entity("customers", rows=88_204, inserted=120, updated=640, deleted=3, unchanged=87_441),
+        entity("airports", rows=28_410, inserted=428, updated=12_180, deleted=292, unchanged=15_802),
+        entity("airports_scd2", kind="scd2", state="behind", rows=71_930, notes=["airports has loaded more since"]),
+        entity("prices", rows=5_120),
+    ]  # fmt: skip
+    made.loads = [
+        load.model_copy(update={"inserted": 40 + 7 * load.commit_id, "updated": 90 + 11 * place})
+        for place, name in enumerate(names)
+        for load in loads(name, 12)
+    ]
+    changes = zip(["status", "city", "price", "lat", "lon"], [940, 610, 380, 210, 205], strict=True)
+    made.columns = [ColumnRow(entity="orders", column=c, changes=n) for c, n in changes]
+    made.rejects = [RejectRow(entity="orders", reason="cast", rows=4)]
+    made.replicators, made.lags, made.keys = [], [], []
+    return made
+
+
+def differing() -> Report:
+    """The same with what `tidemark report --diff` adds."""
+    made = example()
+    table = TableDifference(
+        a="customers@2026-03-04", b="customers", equal=False, key=["id"], rows_in_a=4, rows_in_b=4,
+        only_in_a=1, only_in_b=1, different=2, same=1, other_types=[], not_compared={},
+        columns=[ColumnDifference(column="city", cells=2), ColumnDifference(column="name", cells=1)],
+        samples=[
+            Sample(kind="different", key={"id": 1}, cells=[Cell(column="city", a="Oslo", b="Bergen")]),
+            Sample(kind="different", key={"id": 2}, cells=[Cell(column="name", a="Lea", b="Léa")]),
+            Sample(kind="only_in_a", key={"id": 3}, cells=[Cell(column="name", a="Ivo")]),
+        ],
+    )  # fmt: skip
+    made.differences = [Differences.of_table(table)]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "view", "part"),
+    [
+        ("python/examples/report.png", "light", None),
+        ("python/docs/assets/report-phone.png", "phone", None),
+        ("python/docs/assets/diff.png", "light", "section[aria-labelledby=differences-title]"),
+    ],
+    ids=["report", "phone", "diff"],
+)
+def test_pictures(
+    browser: Any,
+    tmp_path: Path,
+    picture: Callable[..., None],
+    name: str,
+    view: str,
+    part: str | None,
+) -> None:
+    path = tmp_path / "example.html"
+    path.write_text(page(differing() if part else example()), encoding="utf-8")
+    with browser.new_context(offline=True, **VIEWS[view]) as context:
+        shown = context.new_page()
+        shown.goto(path.as_uri())
+        picture(shown.locator(part) if part else shown, name)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     program = chromium()
@@ -243,7 +313,10 @@ def test_charts_of_one_entity(shown: Shown) -> None:
     assert 0 < shown.bars("calendar") < before
     assert shown.bars("columns") == 3
     shown.page.select_option("#entity", "later")
-    assert shown.page.locator("#loads .none").inner_text() == "There is nothing to show."
+    assert (
+        shown.page.locator("#loads .none").inner_text()
+        == "The selected entities have no data for this chart."
+    )
     # what is empty is low, and comes last
     empty = shown.page.locator("#loads").bounding_box()
     assert empty is not None and empty["height"] < 120

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -120,7 +120,7 @@ def cells(page: Page, id: str) -> list[list[str]]:
     return [row.locator("th, td").all_inner_texts() for row in page.locator(f"{id} tbody tr").all()]
 
 
-def test_story(address: str, page: Page, tmp_path: Path) -> None:
+def test_story(address: str, page: Page, tmp_path: Path, picture: Callable[..., None]) -> None:
     page.goto(address)
     expect(page).to_have_url(address.partition("?")[0])
     expect(page.locator("#title")).to_have_text("shop: state of its entities")
@@ -149,9 +149,9 @@ def test_story(address: str, page: Page, tmp_path: Path) -> None:
     writer.open("5a4b", 2)
     writer.begin("a", NodeProgress("cities", "cdc", "shop.cities", "running", begun))
     expect(page.locator("#runs")).to_contain_text("run of 2026-03-03: 0 of 2 done")
-    expect(page.locator("#news")).to_have_text("A run has begun.")
+    expect(page.locator("#news")).to_have_text("A run has started.")
     row = page.locator("#entities tr", has=page.locator("th", has_text=re.compile("^cities$")))
-    expect(row).to_contain_text("at work")
+    expect(row).to_contain_text("running")
     # what is empty is folded, but not while its first load is at work
     expect(page.locator("#fold")).to_have_text("Show 2 empty entities")
     writer.begin("b", NodeProgress("cities_scd2", "scd2", "shop.cities_scd2", "running", begun))
@@ -208,10 +208,14 @@ def test_story(address: str, page: Page, tmp_path: Path) -> None:
 
     # what is done
     page.click("#pause-bank")
-    expect(page.locator("#replicator-list")).to_contain_text("bank: no process, paused")
+    expect(page.locator("#replicator-list")).to_contain_text("bank: not running, paused")
     expect(page.locator("#plan-list")).to_contain_text(
         "cities: 2026-03-05; load; 3 inserted, 1 deleted"
     )
+    page.fill("#filter", "cities")  # a picture of the page without what is hostile
+    page.evaluate("window.scrollTo(0, 0)")
+    picture(page, "python/docs/assets/serve.png")
+    page.fill("#filter", "")
     page.click("#discard-p23456")
     expect(page.locator("#plans")).to_be_hidden()
 
@@ -224,4 +228,4 @@ def test_story(address: str, page: Page, tmp_path: Path) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
         page.screenshot(path=tmp_path / f"{name}.png", full_page=True)
     writer.close()
-    expect(page.locator("#runs")).to_have_text("No run is at work.")
+    expect(page.locator("#runs")).to_have_text("No run is in progress.")

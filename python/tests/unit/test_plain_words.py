@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 from docsite.markdown import lines_of
 from docsite.tree import read_pages, title_of, written
+from tests.macros import ROOT
 
 #: Words of a sentence: of a page's sentences on average, and of the longest one
 MEAN, LONGEST = 15, 30
@@ -87,3 +90,63 @@ def test_how_to__titles_are_questions() -> None:
     for page, text in PAGES.items():
         if page.startswith("how-to/"):
             assert title_of(text).endswith("?"), f"{page}: what does its reader ask?"
+
+
+# --- the report and the live page
+
+
+class _Texts(HTMLParser):
+    """The texts of a page, each element of a block by itself; code is one word."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._text, self._code = "", False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value for name, value in attrs if value and name in _SPOKEN]
+        if tag == "code":
+            self._text += "CODE"
+        self._code = tag == "code"
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("p", "h1", "h2", "label", "button", "option", "a"):
+            self.found.append(" ".join(self._text.split()))
+            self._text = ""
+        self._code = False
+
+    def handle_data(self, data: str) -> None:
+        self._text += "" if self._code else data
+
+
+_SPOKEN = ("aria-label", "placeholder", "title")
+ASSETS = [
+    path
+    for room in ("report", "serve")
+    for path in sorted((ROOT / "python/src/tidemark" / room / "assets").iterdir())
+    if path.suffix == ".html" or path.name in ("report.js", "serve.js")
+]
+#: Words that these pages had for what the docs call otherwise
+FORMER = re.compile(r"\b(anew|mended|at work|broken line|nothing to show|what is shown)\b", re.I)
+
+
+def texts_of(path: Path) -> list[str]:
+    """What a reader sees of a file: texts of HTML; of a script its texts of several words."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".html":
+        parser = _Texts()
+        parser.feed(re.sub(r"<style.*?</style>|<script.*?</script>", "", text, flags=re.DOTALL))
+        return [one for one in parser.found if one]
+    code = "\n".join(line.split(" // ")[0] for line in text.split("\n") if line[:3] != "// ")
+    literals = (a or b for a, b in re.findall(r'"((?:[^"\\\n])*)"|`([^`\n]*)`', code))
+    return [one for one in (re.sub(r"\$\{[^}]*\}", "X", text) for text in literals) if " " in one]
+
+
+@pytest.mark.parametrize("path", ASSETS, ids=lambda path: path.name)
+def test_pages_of_ours(path: Path) -> None:
+    texts = texts_of(path)
+    assert texts
+    for text in texts:
+        found = [fault for fault in faults(text) if "average" not in fault]
+        assert not found, found
+        assert not FORMER.search(text), f"{text}: the docs have another word"

@@ -53,7 +53,7 @@ def assembled(
             of the last line.
     """
     places = dict.fromkeys(_ADDED, "")
-    places["made_by"] = "Its data: <code>tidemark report --json</code>."
+    places["made_by"] = "<code>tidemark report --json</code> prints the data of this page."
     return Template(asset("tidemark.report", "report.html")).substitute(
         {**places, **(added or {})},
         policy=policy,

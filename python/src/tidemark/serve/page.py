@@ -36,7 +36,7 @@ def live_page(
         **parts,
         # browsers ask for an icon, and say so when there is none
         "head": '<link rel="icon" href="data:,">\n',
-        "made_by": "It is kept up to date while <code>tidemark serve</code> runs.",
+        "made_by": "The page updates itself while <code>tidemark serve</code> runs.",
     }
     inner = f"{policy(scripts)}; connect-src 'self'"
     return assembled(report, inner, scripts, style, added), f"{policy(scripts)}; {_SERVED}"

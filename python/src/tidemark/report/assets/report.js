@@ -139,7 +139,7 @@ function figure(id, title, { wide = false, legend = null, note = null, parent = 
     // an image is one thing for who hears it: its parts have no names
     for (const part of plot.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
   }
-  made.append(plot === null ? element("p", { className: "none" }, "There is nothing to show.")
+  made.append(plot === null ? element("p", { className: "none" }, "The selected entities have no data for this chart.")
     : element("div", { id: `${id}-scroll`, className: "scroll", role: "group", ariaLabel: `Chart: ${title}`, tabIndex: plot.width.baseVal.value > width ? 0 : -1 }, plot));
   if (plot === null) made.classList.add("empty");
   if (note) made.append(element("p", { className: "none" }, note));
@@ -153,8 +153,8 @@ function drawCalendar(names, loads) {
     (group) => d3.sum(group, (load) => load.inserted + load.updated + load.deleted), (load) => load.entity, dayOf);
   const days = [...new Set(cells.map((cell) => cell[1]))].sort().slice(-MOST_DATES);
   const rows = cells.filter((cell) => days.includes(cell[1]));
-  figure("calendar", "Loads by day, and how many rows they changed", {
-    wide: true, note: names.length > shown.length ? `${shown.length} of ${names.length} entities: filter for others.` : null,
+  figure("calendar", "Rows that loads changed, by day", {
+    wide: true, note: names.length > shown.length ? `The chart shows ${shown.length} of ${names.length} entities. Filter the table to see others.` : null,
   }, rows.length ? (width) => ({
     width: Math.min(width, 180 + 60 * days.length), marginLeft: 160, marginBottom: 60, padding: 0.1, x: { domain: days, tickRotate: -45, label: null },
     y: { label: null, domain: shown.filter((name) => rows.some((row) => row[0] === name)) },
@@ -169,7 +169,7 @@ function drawLoads(loads) {
   const parts = dated.flatMap((load) => KINDS.map((kind) => ({ date: load.business_date, kind, rows: load[kind] })));
   const dates = [...new Set(parts.map((part) => part.date))].sort().slice(-MOST_DATES);
   const rows = parts.filter((part) => part.rows && dates.includes(part.date));
-  figure("loads", "Rows by business date", { legend: KINDS }, rows.length ? () => ({
+  figure("loads", "Changed and rejected rows, by business date", { legend: KINDS }, rows.length ? () => ({
     marginLeft: 60, marginBottom: 60, x: { domain: dates, tickRotate: -45, label: null }, y: { grid: true, label: "rows", tickFormat: "~s" },
     color: { domain: KINDS, range: COLORS },
     marks: [Plot.barY(rows, Plot.groupX({ y: "sum" }, { x: "date", y: "rows", fill: "kind", order: KINDS })), Plot.ruleY([0])],
@@ -230,8 +230,8 @@ function drawLineage(names) {
   const { nodes, edges } = lineageOf(names);
   const levels = d3.groups(nodes, (node) => node.x).sort((a, b) => a[0] - b[0]).map((level) => level[1]);
   const tall = d3.max(levels, (level) => level.length) || 1;
-  const note = nodes.length > MOST_NODES ? `${nodes.length} models: choose an entity above.` : null;
-  figure("lineage", "What reads what", { wide: true, note }, nodes.length && !note ? () => {
+  const note = nodes.length > MOST_NODES ? `${nodes.length} models are too many for one chart. Choose an entity above.` : null;
+  figure("lineage", "Lineage: which model reads which", { wide: true, note }, nodes.length && !note ? () => {
     // a name stands beside its dot, and what goes on from there begins behind it
     const height = Math.max(80, 30 * tall + 40);
     let left = 20;
@@ -273,8 +273,8 @@ function drawAges(names) {
       points.push({ name, at: next, hours: (next - run) / 3.6e6 });
     });
   }
-  figure("ages", "Age of entities by their last run; the broken line is the objective", {
-    wide: true, note: goals.size > shown.length ? `${shown.length} of ${goals.size} entities: filter for others.` : null,
+  figure("ages", "Time since the last run (dashed line: freshness objective)", {
+    wide: true, note: goals.size > shown.length ? `The chart shows ${shown.length} of ${goals.size} entities. Filter the table to see others.` : null,
   }, points.length ? () => ({
     marginLeft: 60, height: 60 + 90 * shown.length, x: { type: "utc", label: null }, y: { grid: true, label: "hours" }, fy: facets(shown), marginRight: 130,
     marks: [
@@ -289,8 +289,8 @@ function drawLags() {
   const sources = report.replicators.map((row) => row.source);
   if (!sources.length) return;
   const late = report.replicators.filter((row) => row.fresh !== null && row.fresh < row.objective).map((row) => row.source);
-  figure("lags", "Lag of replicators, of the copy that was most behind; the broken line is the objective", {
-    wide: true, note: late.length ? `Missed for more of the time than allowed: ${late.join(", ")}.` : null,
+  figure("lags", "Lag of each replicator's slowest table (dashed line: freshness objective)", {
+    wide: true, note: late.length ? `These sources missed their objective: ${late.join(", ")}.` : null,
   }, report.lags.length ? () => ({
     marginLeft: 60, height: 60 + 110 * sources.length, x: { type: "utc", label: null }, y: { grid: true, label: "seconds", tickFormat: "~s" }, fy: facets(sources), marginRight: 130,
     marks: [
@@ -311,7 +311,7 @@ function drawCharts(rows) {
   drawVersions(chosen);
   drawAges(names);
   drawLags();
-  drawBars("columns", `Most changed columns of ${report.days} days`,
+  drawBars("columns", `Columns with the most updates, last ${report.days} days`,
     report.columns.filter((row) => chosen.has(row.entity)).map((row) => ({ name: one ? row.column : `${row.entity}.${row.column}`, value: row.changes })), "updates");
   drawBars("rejects", "Open rejects by reason",
     report.rejects.filter((row) => chosen.has(row.entity)).map((row) => ({ name: one ? row.reason : `${row.entity}: ${row.reason}`, value: row.rows })), "rows");

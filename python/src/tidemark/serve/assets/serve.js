@@ -28,11 +28,11 @@ async function act(action, name) {
 async function contentOf(answer) {
   if (answer.status === 401) {
     ended = true;
-    throw new Refused("The page was served anew: open the address that tidemark serve printed.");
+    throw new Refused("The server has restarted. Open the new address that tidemark serve printed.");
   }
   const text = await answer.text();
   let content = null;
-  try { content = JSON.parse(text); } catch { throw new Refused(text.trim() || `The server said ${answer.status}.`); }
+  try { content = JSON.parse(text); } catch { throw new Refused(text.trim() || `The server answered with status ${answer.status}.`); }
   if (!answer.ok) throw new Refused(content.error);
   return content;
 }
@@ -90,7 +90,7 @@ const GOOD = new Set(["success", "pass", "no-op", "reused"]);
 
 function lastSeconds(name) {
   const loads = report.loads.filter((load) => load.entity === name && load.seconds !== null);
-  return loads.length ? `last load ${lasting(Math.round(loads[loads.length - 1].seconds))}` : "";
+  return loads.length ? lasting(Math.round(loads[loads.length - 1].seconds)) : "";
 }
 
 function nodeRow(node, now) {
@@ -103,7 +103,7 @@ function nodeRow(node, now) {
 
 function nodeTable(id, caption, nodes, now) {
   return element("div", { id, className: "scroll", role: "group", ariaLabel: caption, tabIndex: 0 }, element("table", {}, element("caption", { className: "unseen" }, caption),
-    element("thead", {}, element("tr", {}, ...["node", "kind", "state", "for", "before"].map((name) => element("th", { scope: "col" }, name)))),
+    element("thead", {}, element("tr", {}, ...["node", "kind", "state", "time", "last load"].map((name) => element("th", { scope: "col" }, name)))),
     element("tbody", {}, ...nodes.map((node) => nodeRow(node, now)))));
 }
 
@@ -122,7 +122,7 @@ function drawRun(run, now) {
 }
 
 function drawRuns(now) {
-  byId("runs").replaceChildren(...(now.runs.length ? now.runs.map((run) => drawRun(run, now.now)) : [element("p", { className: "none" }, now.applying?.running ? `Plan ${now.applying.plan} is being applied: its run has not begun.` : "No run is at work.")]));
+  byId("runs").replaceChildren(...(now.runs.length ? now.runs.map((run) => drawRun(run, now.now)) : [element("p", { className: "none" }, now.applying?.running ? `Tidemark is applying plan ${now.applying.plan}. Its run has not started yet.` : "No run is in progress.")]));
   const next = new Map(now.runs.flatMap((run) => run.nodes).filter((node) => node.ended_at === null).map((node) => [node.name, node]));
   const changed = next.size !== working.size || [...next.keys()].some((name) => !working.has(name));
   working = next;
@@ -148,13 +148,13 @@ function drawPlans(now) {
   byId("plan-list").replaceChildren(...now.plans.map((plan) => element("div", { className: "plan" },
     element("p", {}, element("strong", {}, plan.id), ` ${plan.command}, made ${plan.made_at.slice(0, 16).replace("T", " ")}`),
     element("ul", {}, ...plan.entities.map((one) => element("li", {}, `${one.entity}${one.says ? `: ${one.says}` : ""}`))),
-    plan.at_work ? element("p", { className: "none" }, "It is being applied.") : live.action === null ? null : element("div", { className: "controls" },
+    plan.at_work ? element("p", { className: "none" }, "Tidemark is applying this plan.") : live.action === null ? null : element("div", { className: "controls" },
       actionButton(`apply-${plan.id}`, "Apply", `Apply plan ${plan.id}`, async () => { if (confirm(`Apply plan ${plan.id}?`)) await act("apply", plan.id); }),
       actionButton(`discard-${plan.id}`, "Discard", `Discard plan ${plan.id}`, async () => { if (confirm(`Discard plan ${plan.id}?`)) await act("discard", plan.id); })))));
   const one = now.applying;
   if (!one) { byId("applying").replaceChildren(); return; }
   const state = one.running ? `is being applied, for ${lasting(seconds(one.started_at, now.now))}` : one.exit_code === 0 ? "was applied" : one.exit_code === 2 ? "was refused" : `failed with exit code ${one.exit_code}`;
-  const output = element("pre", { id: "applying-output", tabIndex: 0, role: "region", ariaLabel: `What applying plan ${one.plan} printed` }, one.output || "It has not printed anything yet.");
+  const output = element("pre", { id: "applying-output", tabIndex: 0, role: "region", ariaLabel: `Output of plan ${one.plan}` }, one.output || "The command has not printed anything yet.");
   byId("applying").replaceChildren(element("p", {}, `Plan ${one.plan} ${state}.`), output);
   output.scrollTop = output.scrollHeight;
 }
@@ -171,7 +171,7 @@ function replicatorTable(source) {
 function drawReplicators(now) {
   byId("replicators").hidden = !now.replicators.length;
   byId("replicator-list").replaceChildren(...now.replicators.map((source) => element("div", { className: "run" },
-    element("p", {}, element("strong", {}, source.source), source.capture === undefined ? "" : `: ${source.running ? "in operation" : "no process"}${source.paused ? ", paused" : ""}; capture ${source.capture}`),
+    element("p", {}, element("strong", {}, source.source), source.capture === undefined ? "" : `: ${source.running ? "running" : "not running"}${source.paused ? ", paused" : ""}; capture ${source.capture}`),
     source.problem ? element("p", { className: "level-error" }, source.problem) : null,
     source.tables.length ? element("div", { id: `tables-of-${source.source}`, className: "scroll", role: "region", ariaLabel: `Tables of ${source.source}`, tabIndex: 0 }, replicatorTable(source)) : null,
     live.action === null || source.capture === undefined ? null : element("div", { className: "controls" },
@@ -183,7 +183,7 @@ function drawLog(now) {
   byId("log-path").textContent = now.log.path;
   const lines = byId("log-lines");
   const atEnd = lines.scrollTop + lines.clientHeight >= lines.scrollHeight - 4;
-  lines.replaceChildren(...(now.log.lines.length ? now.log.lines.map((line) => element("li", { className: `level-${line.level}` }, `${line.at}  ${line.text}`)) : [element("li", {}, "There is nothing to show.")]));
+  lines.replaceChildren(...(now.log.lines.length ? now.log.lines.map((line) => element("li", { className: `level-${line.level}` }, `${line.at}  ${line.text}`)) : [element("li", {}, "The log has no lines yet.")]));
   if (atEnd) lines.scrollTop = lines.scrollHeight;
 }
 
@@ -192,9 +192,9 @@ let heard = { runs: new Map(), applying: null };
 function tellOf(now) {
   const runs = new Map(now.runs.map((run) => [run.pid, run.nodes.filter((node) => node.ended_at !== null && !GOOD.has(node.state)).map((node) => node.name)]));
   for (const [pid, bad] of runs) {
-    if (!heard.runs.has(pid)) tell("A run has begun.");
+    if (!heard.runs.has(pid)) tell("A run has started.");
     const more = bad.filter((name) => !(heard.runs.get(pid) ?? []).includes(name));
-    if (more.length) tell(`Problems: ${more.join(", ")}.`);
+    if (more.length) tell(`These nodes have problems: ${more.join(", ")}.`);
   }
   for (const pid of heard.runs.keys()) if (!runs.has(pid)) tell("A run has ended.");
   if (heard.applying?.running && now.applying && !now.applying.running) tell(`Plan ${now.applying.plan} ${now.applying.exit_code === 0 ? "was applied" : now.applying.exit_code === 2 ? "was refused" : "failed"}.`);
@@ -224,7 +224,7 @@ async function keepLooking() {
     if (!document.hidden) {
       try { await look(); } catch (error) {
         if (error instanceof Refused) tell(error.message);
-        else { silent = true; tell("The server does not answer: what is shown is as it was."); }
+        else { silent = true; tell("The server does not answer. The page shows the last known state."); }
       }
       if (ended) return;
     }
@@ -339,7 +339,7 @@ const pages = {
 function startLive() {
   const state = COLUMNS.find((column) => column.name === "state");
   const { cell, className } = state;
-  state.cell = (row) => (working.has(row.entity) ? "at work" : cell(row));
+  state.cell = (row) => (working.has(row.entity) ? "running" : cell(row));
   state.className = (row) => (working.has(row.entity) ? "state work" : className(row));
   fillQuestions();
   byId("lookup-entity").addEventListener("change", askForKey);
