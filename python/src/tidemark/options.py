@@ -66,14 +66,27 @@ verbose_option = click.option(
 )
 
 
-samples_option = click.option(
-    "--samples",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Show the differences of so many keys.",
-)
+def count_option(name: str, default: int, text: str, least: int = 1) -> Callable[[Any], Any]:
+    """Return an option that says how many of something a command shows.
+
+    Args:
+        name: The option, such as `--limit`.
+        default: How many, where it is not given.
+        text: Its help.
+        least: The smallest number that it takes.
+    """
+    return click.option(
+        name,
+        type=click.IntRange(min=least),
+        default=default,
+        show_default=True,
+        metavar="N",
+        help=text,
+    )
+
+
+samples_option = count_option("--samples", 3, "Show the differences of so many keys.", 0)
+days_option = count_option("--days", 90, "Show loads and changed columns of so many days.")
 markdown_option = click.option(
     "--markdown", is_flag=True, help="Print Markdown for a pull request."
 )

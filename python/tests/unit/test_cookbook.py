@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterator
+from typing import Any
 
 import click
 import pytest
@@ -19,6 +21,19 @@ SPANS = re.findall(r"`([^`]+)`", read_pages()["how-to/cookbook.md"])
 COMMANDS = sorted({span for span in SPANS if span.startswith("tidemark ")})
 OPERATIONS = sorted({span for span in SPANS if span.startswith("dbt run-operation ")})
 SETTINGS = sorted({span for span in SPANS if re.match(r"[a-z_]+: ", span)})
+
+
+def names_of(schema: Any) -> Iterator[str]:
+    """The names that a JSON Schema gives to properties, at any depth."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        schema = [*schema.values()]
+    if isinstance(schema, list):
+        for one in schema:
+            yield from names_of(one)
+
+
+NAMES = {*names_of(json.loads(CliRunner().invoke(cli, ["schema"]).stdout))}
 
 
 @pytest.mark.parametrize("text", COMMANDS)
@@ -41,5 +56,4 @@ def test_operations_are_there(text: str) -> None:
 
 @pytest.mark.parametrize("text", SETTINGS)
 def test_settings_are_there(text: str) -> None:
-    schema = CliRunner().invoke(cli, ["schema"]).stdout
-    assert f'"{text.partition(":")[0]}"' in json.dumps(json.loads(schema))
+    assert text.partition(":")[0] in NAMES

@@ -19,6 +19,7 @@ from tidemark.home import project_above
 from tidemark.options import (
     EXIT_DIFFERENT,
     JudgingCommand,
+    count_option,
     exclude_option,
     profiles_dir_option,
     project_dir_option,
@@ -88,19 +89,12 @@ Examples:
 @profiles_dir_option
 @target_option
 @click.option("--threads", type=click.IntRange(min=1), help="dbt's --threads.")
-@click.option(
-    "--samples",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Show so many rows of each operation and of the rejects.",
-)
+@count_option("--samples", 5, "Show so many rows of each operation and of the rejects.", 0)
 @click.option("--list", "listed", is_flag=True, help="List all plans.")
 @click.option("--show", "shown", metavar="ID", help="Show this plan again.")
 @click.option("--discard", "discarded", metavar="ID", help="Discard this plan and its rows.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --json, and nothing else.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @verbose_option
 @click.pass_context
 def plan(

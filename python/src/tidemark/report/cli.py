@@ -15,6 +15,7 @@ from tidemark.diff.cli import compared
 from tidemark.diff.columns import Asked
 from tidemark.errors import ConfigError
 from tidemark.home import tidemark_home, write_private
+from tidemark.options import days_option
 from tidemark.report.collect import collected
 from tidemark.report.data import Report
 from tidemark.state.cli import chosen_entities, open_project, reading, statuses_of
@@ -41,14 +42,7 @@ Examples:
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file of the page. Default: report.html in TIDEMARK_HOME.",
 )
-@click.option(
-    "--days",
-    type=click.IntRange(min=1),
-    default=90,
-    show_default=True,
-    metavar="N",
-    help="Show loads and changed columns of so many days.",
-)
+@days_option
 @click.option(
     "--key",
     "key_texts",

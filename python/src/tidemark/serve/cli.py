@@ -15,7 +15,13 @@ import click
 
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.home import tidemark_home
-from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
+from tidemark.options import (
+    days_option,
+    profiles_dir_option,
+    project_dir_option,
+    target_option,
+    vars_option,
+)
 from tidemark.state.cli import open_project, options_of
 
 if TYPE_CHECKING:
@@ -57,14 +63,7 @@ Examples:
     is_flag=True,
     help="Allow the page to apply and discard plans, and to pause and resume replicators.",
 )
-@click.option(
-    "--days",
-    type=click.IntRange(min=1),
-    default=90,
-    show_default=True,
-    metavar="N",
-    help="Show loads and changed columns of so many days.",
-)
+@days_option
 @vars_option
 @project_dir_option
 @profiles_dir_option

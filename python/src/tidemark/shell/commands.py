@@ -11,7 +11,13 @@ from rich.console import Console
 from tidemark.cli import COMMANDS, LazyGroup
 from tidemark.console import stdout_console
 from tidemark.errors import ConfigError
-from tidemark.options import exclude_option, select_option, vars_option, verbose_option
+from tidemark.options import (
+    count_option,
+    exclude_option,
+    select_option,
+    vars_option,
+    verbose_option,
+)
 from tidemark.run.dates import parse_business_dates
 from tidemark.run.options import parse_vars
 from tidemark.shell.lines import Leave
@@ -51,15 +57,8 @@ class ShellGroup(LazyGroup):
 
 @click.command()
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=DEFAULT_ROWS,
-    show_default=True,
-    metavar="N",
-    help="How many rows to show.",
-)
-@click.option("--json", "as_json", is_flag=True, help="The rows as JSON.")
+@count_option("--limit", DEFAULT_ROWS, "Show so many rows.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def sql(warm: Warm, query: tuple[str, ...], limit: int, as_json: bool) -> None:
     """Run a query through Spark and show its first rows.

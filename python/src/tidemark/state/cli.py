@@ -15,7 +15,13 @@ from tidemark.console import counted, nearest, stdout_console
 from tidemark.errors import ConfigError
 from tidemark.failures import Failure, read_failures, succeeded_at
 from tidemark.home import tidemark_home
-from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
+from tidemark.options import (
+    count_option,
+    profiles_dir_option,
+    project_dir_option,
+    target_option,
+    vars_option,
+)
 from tidemark.run.dates import parse_business_dates
 from tidemark.run.options import RunOptions, prepare_environment, project_options
 from tidemark.state import show
@@ -87,14 +93,7 @@ Examples:
 """
 )
 @click.argument("names", metavar="[ENTITY]...", nargs=-1)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Show at most so many commits and failed runs.",
-)
+@count_option("--limit", 20, "Show at most so many commits and failed runs.")
 @reading
 def runs(names: Sequence[str], limit: int, as_json: bool, **where: Any) -> None:
     """Show the last commits and failed runs, the newest first.
@@ -134,14 +133,7 @@ Examples:
 )
 @click.argument("entity")
 @click.option("--all", "is_all", is_flag=True, help="Also show rows that a later load repaired.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Show at most so many rows.",
-)
+@count_option("--limit", 20, "Show at most so many rows.")
 @reading
 def rejects(entity: str, is_all: bool, limit: int, as_json: bool, **where: Any) -> None:
     """Show quarantined rows of an entity, the newest first.
@@ -207,14 +199,7 @@ Examples:
     metavar="DATE",
     help="The business date. Default: the last date of each entity.",
 )
-@click.option(
-    "--samples",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Show old and new values of so many changed keys.",
-)
+@count_option("--samples", 3, "Show old and new values of so many changed keys.", 0)
 @reading
 def changes(
     names: Sequence[str], date_text: str | None, samples: int, as_json: bool, **where: Any

@@ -89,10 +89,9 @@ def without_tests(node: Any) -> Any:
     bare = copy.copy(node)
     bare.config = copy.copy(node.config)
     bare.config.meta, bare.meta = _bare(node.config.meta), _bare(node.meta)
-    unrendered = {**(node.unrendered_config or {})}
-    bare.unrendered_config = {
-        name: _bare(value) if name == "meta" else value for name, value in unrendered.items()
-    }
+    bare.unrendered_config = {**node.unrendered_config}
+    if "meta" in bare.unrendered_config:
+        bare.unrendered_config["meta"] = _bare(bare.unrendered_config["meta"])
     return bare
 
 

@@ -49,12 +49,11 @@ def profile_text(config: Any, file_format: str) -> str:
     settings = {key: str(value) for key, value in given.items() if not _NOT_OURS.search(key)}
     # no other process looks, so a metastore that outlives this one is not made
     catalogue = {CATALOGUE: "in-memory"} if file_format == "delta" else {}
-    quick = {**_QUICK, **catalogue}
     output = {
         "type": "tidemark",
         "schema": "unit_tests",
         "threads": max(2, int(getattr(config, "threads", 1) or 1)),
-        "server_side_parameters": {**quick, **settings},
+        "server_side_parameters": {**_QUICK, **catalogue, **settings},
     }
     name, target = str(config.profile_name), str(config.target_name)
     return yaml.safe_dump({name: {"target": target, "outputs": {target: output}}})
@@ -68,7 +67,7 @@ def home_of_tests(home: Home) -> Iterator[None]:
     os.environ[HOME_VARIABLE] = str(home.root)
     os.environ["DBT_LOG_PATH"] = str(home.logs)
     os.environ["DBT_TARGET_PATH"] = str(home.target)
-    # nobody reads artifacts of tests, and writing them takes longer than a small load
+    # nobody reads artifacts of tests
     os.environ["DBT_WRITE_JSON"] = "false"
     os.environ.setdefault("TIDEMARK_PEPPER", _PEPPER)
     for name in told:
@@ -195,8 +194,7 @@ def _node_of(case: Case, engine: str | None, reads: list[str]) -> Any:
     settings = {**case.settings, **({"engine": engine} if engine else {})}
     if settings.get("location") is not None:
         settings["location"] = location_of(case)
-    for name in ("unit_tests", "location_root"):
-        settings.pop(name, None)
+    settings.pop("location_root", None)
     config.meta = {**(config.meta or {}), "tidemark": settings}
     config.schema, config.database = case.alone, None
     config.pre_hook, config.post_hook, config.grants, config.full_refresh = [], [], {}, None
