@@ -139,10 +139,10 @@ def deduplicate_batch(events: DataFrame, steps: Iterable[str] = STEPS) -> DataFr
 def _checked(events: DataFrame, steps: Iterable[str]) -> frozenset[str]:
     chosen = frozenset([steps] if isinstance(steps, str) else steps)
     for step in sorted(chosen - {*STEPS}):
-        raise ConfigError(f"unknown step {step}: use {', '.join(STEPS)}")
+        raise ConfigError(f"there is no step {step}: use {', '.join(STEPS)}")
     missing = [name for name in _NEEDED if name not in events.columns]
     if missing:
-        raise ConfigError(f"events lacks {', '.join(missing)}: pass what read_events() gives")
+        raise ConfigError(f"the events lack {', '.join(missing)}: pass what read_events() gives")
     return chosen
 
 

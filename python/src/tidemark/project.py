@@ -39,12 +39,13 @@ def parse(text: str, file: str) -> dict[str, Any]:
         problem = getattr(error, "problem", None) or "not one YAML document"
         raise ConfigError(f"{file}{where} is not valid YAML: {problem}") from error
     except ValueError as error:
-        raise ConfigError(f"{file} has a date that is none: {error}") from error
+        raise ConfigError(f"{file} has a date that does not exist: {error}") from error
     if content is None:
         return {}
     if not isinstance(content, dict):
         raise ConfigError(
-            f"{file} is not a property file: it has no `models:` or other key at its top"
+            f"{file} is not a property file, because it has no `models:` or other key at "
+            "its top: add one"
         )
     return content
 
@@ -63,7 +64,9 @@ def read_properties(path: Path, shown: str | None = None) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{shown or path} line {line} is not UTF-8, which dbt reads") from error
+        raise ConfigError(
+            f"{shown or path} line {line} is not UTF-8, which dbt reads: save the file as UTF-8"
+        ) from error
     return parse(text, shown or str(path))
 
 

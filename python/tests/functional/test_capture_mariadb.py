@@ -81,7 +81,7 @@ def test_story(capturing: Capturing, sql: Sql, database: str) -> None:
         errors = [finding for finding in report["findings"] if finding["severity"] == "error"]
         assert len(errors) == 2
         for finding in errors:
-            sql(finding["suggestion"].partition("; and in")[0])
+            sql(finding["suggestion"].partition("; set it in")[0])
     finally:
         sql("set global binlog_format = 'ROW'")
     assert capturing.validate(0)["valid"] is True
@@ -287,7 +287,7 @@ def test_lost_positions_and_logs(capturing: Capturing, sql: Sql, purge: str) -> 
     sql("".join(f"insert into t values ({number});" for number in range(100, 160)))
     before = list(capturing.lines())
     said = capturing.once(code=1)
-    assert "changes are missing" in said and "--resnapshot" in said, said
+    assert "changes are missing" in said.lower() and "--resnapshot" in said, said
     assert "Traceback" not in said
     # nothing after the gap is landed as if there was none
     assert list(capturing.lines()) == before

@@ -202,7 +202,7 @@ def test_lineage__the_sql_of_the_last_run_where_it_does_not_compile(
     assert found["orders_feed", "_change"] == {
         "landing/orders_{business_date}.csv.amount TRANSFORMATION"
     }
-    assert "by the SQL of its last run; its file has changed since" in result.stderr
+    assert "lineage from the SQL of its last run; its file has changed since" in result.stderr
     assert (folder / "manifest.json").read_text() == json.dumps({"nodes": nodes})
 
 
@@ -230,7 +230,7 @@ def test_docs__without_the_extra_have_what_lies_beside(
     assert "does not say where columns come from, which needs openlineage" in result.stderr
     html = Path(result.stdout.strip()).read_text(encoding="utf-8")
     assert "from: landing" not in html and "__log`" in html
-    assert "Rows of `" in html and "Why the row cannot be used" in html
+    assert "Rows of `" in html and "Reason why the row cannot be used" in html
 
 
 def test_lineage__the_examples_by_their_compiled_sql(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_replay__from_the_beginning(project: Any, replay: Any) -> None:
     found = replay(code=0)
     assert found["equal"] and found["from_beginning"] and found["dates"] == [D1, D2, D3]
     assert (found["versions"]["rows_in_a"], found["rows"]["rows_in_b"]) == (9, 2)
-    assert "was loaded since it was cloned" in replay(code=1)
+    assert "was loaded after it was cloned" in replay(code=1)
 
     # a column is compared no more, another one is a number: what drift refuses on live tables
     changed = {"columns": {**COLUMNS, "size": "int"}, "ignore": ["note"]}
@@ -166,7 +166,7 @@ def test_replay__from_a_date(project: Any, replay: Any) -> None:
     found = replay("--from", D2, "--to", D2, "--replace", code=2)
     assert by_date(found["versions"]) == [(D2, 0, 0, 1)]
     load(entity, D3)
-    assert "was loaded since it was cloned" in replay("--from", D2, code=1)
+    assert "was loaded after it was cloned" in replay("--from", D2, code=1)
     entity.operate("clone", to=dev, replace=True)
     entity.load("2026-03-04", DAYS[D3])
-    assert "it has moved since" in replay("--from", D2, code=1)
+    assert "has moved since" in replay("--from", D2, code=1)

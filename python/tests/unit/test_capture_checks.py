@@ -277,7 +277,7 @@ FINDINGS: dict[str, list[tuple[Rows, str]]] = {
         ),
         (
             {"dm_server_services": []},
-            "warning: whether SQL Server Agent runs cannot be told",
+            "warning: capture cannot see whether SQL Server Agent runs",
         ),
         (
             {"is_tracked_by_cdc = 1": []},
@@ -331,7 +331,7 @@ def test_a_pattern_without_tables() -> None:
 def test_a_pattern_without_columns() -> None:
     columns = {"exclude": ["shop.t.ID", "shop.*.nope"]}
     assert found("mysql", {}, columns=columns) == [
-        "warning: the pattern shop.*.nope of `columns` is that of no column → there are: shop.t.id"
+        "warning: the pattern shop.*.nope of `columns` matches no column → there are: shop.t.id"
     ]
 
 

@@ -87,7 +87,7 @@ def test_settings_of_ivy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     assert connectors._ivy_settings() == "/etc/ivy.xml"
     monkeypatch.setenv("TIDEMARK_IVYSETTINGS", str(tmp_path / "none.xml"))
-    with pytest.raises(ConfigError, match="is no file"):
+    with pytest.raises(ConfigError, match="there is no such file"):
         connectors._ivy_settings()
 
 

@@ -143,7 +143,7 @@ def test_check__a_project_that_cannot_be_parsed(shop: Shop) -> None:
     result = shop.check()
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == (
-        "  stock  models/stock.yml: constraint `notnull` of column `id` is none of dbt; "
+        "  stock  models/stock.yml: dbt does not know constraint `notnull` of column `id`; "
         "did you mean `not_null`?"
     )
 

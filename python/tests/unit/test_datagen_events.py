@@ -210,9 +210,9 @@ def test_no_events(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"events": -1}, "must not be negative"),
+        ({"events": -1}, "must be 0 or more"),
         ({"batches": 0}, "at least 1"),
-        ({"bad": 101}, r"bad is per cent, 0 to 100 \(found 101\)"),
+        ({"bad": 101}, r"bad must be a percentage from 0 to 100 \(found 101\)"),
         ({"natural_cross_batch": 1}, "natural_cross_batch: 1 events .* only 0 have one"),
         ({"hot_ids": 1}, "hot_ids needs hot_copies"),
         ({"hot_ids": 101, "hot_copies": 1}, "between 0 and events"),

@@ -27,15 +27,15 @@ def test_import__needs_no_spark() -> None:
 
 def test_unknown_step() -> None:
     events: Any = SimpleNamespace(columns=COLUMNS)
-    with pytest.raises(ConfigError, match="unknown step natural: use natural_in_batch"):
+    with pytest.raises(ConfigError, match="there is no step natural: use natural_in_batch"):
         dedup.deduplicate_batch(events, ["natural"])
-    with pytest.raises(ConfigError, match="unknown step natural_cross_batch"):
+    with pytest.raises(ConfigError, match="there is no step natural_cross_batch"):
         dedup.deduplicate_batch(events, "natural_cross_batch")
 
 
 def test_missing_columns() -> None:
     events: Any = SimpleNamespace(columns=COLUMNS[:-2])
-    with pytest.raises(ConfigError, match="events lacks _reject_reason, _raw_payload"):
+    with pytest.raises(ConfigError, match="events lack _reject_reason, _raw_payload"):
         dedup.deduplicate_batch(events)
 
 

@@ -126,7 +126,7 @@ def test_play__days_in_order_and_what_is_shown_of_them(tmp_path: Path) -> None:
 def test_play__stops_where_a_step_does_not_do_what_it_should(
     tmp_path: Path, codes: list[int]
 ) -> None:
-    with pytest.raises(TidemarkError, match=f"the demo stops: .* exit code {codes[-1]}"):
+    with pytest.raises(TidemarkError, match=f"the demo stops, because .* exit code {codes[-1]}"):
         played(tmp_path, codes)
     with pytest.raises(click.Abort):
         played(tmp_path, [130])

@@ -130,7 +130,7 @@ def test_key__is_that_of_the_model_or_said(shop: Path) -> None:
     assert found["equal"] and found["tables"][0]["key"] == ["id"]
     put(shop, "lines", [{"a": 1, "b": 1, "v": 1}, {"a": 1, "b": 2, "v": 1}, {"a": None, "b": 3, "v": 1}])  # fmt: skip
     said = call("lines", "lines", code=1).output
-    assert "no unique_key is known of lines: say with --key" in said
+    assert "no unique_key is known for lines: name the columns" in said
     assert told("lines", "lines", "--key", "b", code=0)["equal"]
     said = call("lines", "lines", "--key", "a,b", code=1).output
     assert "lines: the key (a, b) is NULL in 1 row" in said
@@ -138,7 +138,7 @@ def test_key__is_that_of_the_model_or_said(shop: Path) -> None:
     said = call("lines", "lines", "--key", "a", code=1).output
     assert "the key (a) is not unique: 2 rows have a=1" in said
     said = call("lines", "cities", "--key", "b", code=1).output
-    assert "cities has no column 'b', which is of the key (b)" in said
+    assert "cities has no column 'b', which the key (b) needs" in said
 
 
 def test_columns__of_one_side_and_of_tidemark(shop: Path) -> None:
@@ -289,9 +289,9 @@ def test_moments__of_business_time_and_of_commits(shop: Path) -> None:
     found = told("cities@2026-03-02", "shop.cities", code=0)["tables"][0]
     assert (found["same"], found["not_compared"]["name"]) == (2, "only A has it")
     said = call("cities@yesterday", "cities", code=1).output
-    assert "behind @ comes a business date or a commit, such as @2026-03-04 or @commit:123" in said
+    assert "write a business date or a commit behind @, such as @2026-03-04 or @commit:123" in said
     assert "there is no entity named 'citys'" in call("citys@2026-03-01", "cities", code=1).output
-    assert "nothing is known of commit 0" in call("cities@commit:0", "cities", code=1).output
+    assert "it knows nothing of commit 0" in call("cities@commit:0", "cities", code=1).output
 
 
 def test_current__without_rows_that_are_marked_as_deleted(shop: Path) -> None:

@@ -89,7 +89,7 @@ ORDERS = Entity("shop_orders", "cdc", "lake", "shop_orders")
 
 
 @pytest.mark.parametrize(
-    ("lag", "said"), [(None, []), (300.0, []), (1234.4, ["stale: 1,234 s behind its source, 300"])]
+    ("lag", "said"), [(None, []), (300.0, []), (1234.4, ["stale: 1,234 s behind its source, and"])]
 )
 def test_status__of_a_mirrored_table(lag: float | None, said: list[str]) -> None:
     from .test_state import NOW as AT

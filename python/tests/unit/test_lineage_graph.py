@@ -181,7 +181,7 @@ def test_events__columns_that_nothing_names() -> None:
     lineage = lineage_of(entity("orders", settings, []))
     assert told(lineage, "orders")["(all columns)"] == {("identity", "a.b")}
     assert remarks(lineage, "orders") == (
-        "columns come with the events: `tidemark docs` makes a catalogue of them",
+        "the columns come with the events: `tidemark docs` makes a catalogue of them",
     )
 
 

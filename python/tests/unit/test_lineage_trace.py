@@ -267,7 +267,9 @@ def test_unknown_table__named_columns_are_its_own() -> None:
 def test_unknown_tables__a_column_of_neither_is_said_to_be_so() -> None:
     found, _ = traced("select thing from shop.unknown join shop.another on true")
     assert found.columns["thing"] == ()
-    assert found.notes == ("which of 2 tables has `thing` cannot be told",)
+    assert found.notes == (
+        "several tables (2) may have `thing`: qualify the column with its table",
+    )
 
 
 def test_recursion_and_values_come_to_an_end() -> None:

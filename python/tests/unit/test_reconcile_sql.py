@@ -142,8 +142,8 @@ def test_pair_columns__says_what_is_left_out() -> None:
         "phone": "sensitive",
         "since": "interval",
         "size": "text, stored as int",
-        "new": "the copy does not have it",
-        "gone": "the source does not have it",
+        "new": "missing in the copy",
+        "gone": "missing in the source",
     }
 
 
@@ -201,5 +201,5 @@ def test_event_value__cannot_be_held(form: str, stored: str, text: str) -> None:
 
 
 def test_read_items__no_array() -> None:
-    with pytest.raises(ValueError, match="no array"):
+    with pytest.raises(ValueError, match="not an array"):
         read_items("[x]")

@@ -70,7 +70,7 @@ def test_chosen__dates_that_hold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entity", "settings", "asked", "said"),
     [
-        ({"extract": "events"}, {}, {}, "it takes change events"),
+        ({"extract": "events"}, {}, {}, "takes change events"),
         ({}, {"location": "in/all.csv"}, {}, "has no {business_date}"),
         ({"key": ()}, {}, {}, "has no unique_key"),
         ({}, {}, {"first": day(9), "last": day(9)}, "no business date of 2026-03-09..2026-03-09"),
@@ -98,7 +98,7 @@ def test_chosen__what_cannot_be_is_said_at_once(
 def test_chosen__of_other_kinds_is_none(tmp_path: Path) -> None:
     other = node()
     other.config.materialized = "table"
-    with pytest.raises(ConfigError, match="no model of the selection"):
+    with pytest.raises(ConfigError, match="the selection has no model"):
         chosen(known_shop(tmp_path), other)
 
 
@@ -108,10 +108,10 @@ def test_chosen__of_other_kinds_is_none(tmp_path: Path) -> None:
         ([], False),
         ([commit(8, "clone", source_relation="shop.cities", source_commit_id=7)], True),
         ([commit(8, "clone", source_relation="shop.cities", state="inflight")], False),
-        ([commit(8, "clone", source_relation="shop.cities", source_commit_id=6)], "it has moved"),
-        ([commit(9, "load"), commit(8, "clone", source_relation="shop.cities", source_commit_id=7)], "was loaded since"),
+        ([commit(8, "clone", source_relation="shop.cities", source_commit_id=6)], "has moved"),
+        ([commit(9, "load"), commit(8, "clone", source_relation="shop.cities", source_commit_id=7)], "was loaded after"),
         ([commit(8, "clone", source_relation="prod.cities", source_commit_id=7)], "a clone of prod"),
-        ([commit(8, "load")], "is no clone"),
+        ([commit(8, "load")], "is not a clone"),
     ],
 )  # fmt: skip
 def test_clone__that_is_there(known: Sequence[Commit], found: bool | str) -> None:

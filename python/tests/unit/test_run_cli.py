@@ -654,7 +654,7 @@ def test_session__that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(MetastoreBusyError, match="local: another run"):
         invoker.session()
     credentials.has_session = False
-    with pytest.raises(ConfigError, match="this needs Spark here"):
+    with pytest.raises(ConfigError, match="this needs Spark in this process"):
         invoker.session()
 
 

@@ -262,7 +262,7 @@ def test_again__for_the_dates_whose_files_changed(options: RunOptions) -> None:
     assert story.full_refresh == [True, False, False]
     assert story.parsed == 1
     assert story.said == [
-        "s3://far/away is not watched: it is no path of this machine",
+        "s3://far/away is not watched, because it is not a path of this machine",
         "landing/a_2026-03-02.csv is new (2026-03-02)",
         "landing/a_2026-03-01.csv is gone (2026-03-01)",
     ]

@@ -291,7 +291,7 @@ def test_find_extract__outside_the_project_is_absolute(tmp_path: Path) -> None:
     [
         (["missing.csv"], "no file .*missing.csv"),
         (["none_*.csv"], "no file matches"),
-        (["a_*_*.csv"], "put a date into the glob"),
+        (["a_*_*.csv"], "put a date into the pattern"),
         (["a_2026-03-04_1.csv", "b.csv"], "differ in more than the business date"),
         (["empty"], "empty folder"),
     ],

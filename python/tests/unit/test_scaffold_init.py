@@ -208,7 +208,7 @@ def test_init__encoding(init: Init) -> None:
     (init.root / "things.csv").write_bytes("id,name\n1,Zürich\n2,Genf\n".encode("cp1252"))
     with pytest.raises(ConfigError, match=r"not utf-8: byte 0xFC; .*--encoding windows-1252"):
         init("things.csv")
-    with pytest.raises(ConfigError, match=r"windows-1252, as which the line is `1,Zürich`$"):
+    with pytest.raises(ConfigError, match=r"windows-1252, which reads the line as `1,Zürich`$"):
         init("things.csv")
     init("things.csv", "--encoding", "windows-1252")
     assert init.settings()["options"] == {"encoding": "windows-1252"}
@@ -216,7 +216,7 @@ def test_init__encoding(init: Init) -> None:
     with pytest.raises(ConfigError, match=r"byte 0xFF; .*--encoding UTF-16$"):
         init("others.csv", name="others")
     (init.root / "others.json").write_bytes('{"id": 1, "name": "Zürich"}\n'.encode("cp1252"))
-    with pytest.raises(ConfigError, match=r"byte 0xFC; JSON lines are UTF-8"):
+    with pytest.raises(ConfigError, match=r"byte 0xFC; JSON lines must be UTF-8"):
         init("others.json", name="others")
 
 
@@ -539,7 +539,10 @@ def test_init__of_a_name_that_is_a_pattern(init: Init, name: str) -> None:
     ("content", "message"),
     [
         (b"models:\n  - name: caf\xe9\n", "models/old.yml line 2 is not UTF-8"),
-        (b"models: [{name: a, config: {since: 2026-02-30}}]\n", "old.yml has a date that is none"),
+        (
+            b"models: [{name: a, config: {since: 2026-02-30}}]\n",
+            "old.yml has a date that does not exist",
+        ),
     ],
 )
 def test_init__beside_a_file_that_is_not_read(init: Init, content: bytes, message: str) -> None:
@@ -623,7 +626,7 @@ def test_main__one_line_and_exit_code_2(init: Init, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit) as stopped:
         main(["init", "missing.csv", "--name", "things"])
     assert stopped.value.code == 2
-    assert capsys.readouterr().err == "Error: no file missing.csv\n"
+    assert capsys.readouterr().err == "Error: there is no file missing.csv\n"
 
 
 @pytest.mark.parametrize(

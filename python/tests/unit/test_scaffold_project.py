@@ -102,9 +102,9 @@ def test_project__dry_run_writes_nothing(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["--project", "my-shop"], "use letters, digits and underscores"),
-        (["--project", "tidemark"], "choose another one"),
+        (["--project", "tidemark"], "Choose another name"),
         (["--project", "shop", "--package", "elsewhere"], "the dbt package is not there"),
-        (["--project", "shop", "--package", "https://x/y.git"], "say which revision"),
+        (["--project", "shop", "--package", "https://x/y.git"], "name the revision"),
         (["--package", "x", "--name", "a", "f.csv"], "give --project NAME too"),
         (["--project", "shop", "sales_2026-01-01.csv"], "give --name"),
         (["sales_2026-01-01.csv"], "give --name"),
@@ -138,7 +138,7 @@ def test_package(text: str, place: str, revision: str | None) -> None:
 
 @pytest.mark.parametrize("text", ["git@github.com:data/tidemark.git", "ssh://git@host/t.git"])
 def test_package__without_revision(text: str) -> None:
-    with pytest.raises(Exception, match="say which revision"):
+    with pytest.raises(Exception, match="name the revision"):
         package(text)
 
 

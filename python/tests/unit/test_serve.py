@@ -367,7 +367,7 @@ def test_plans__are_applied_one_at_a_time(
     assert seen["running"] and seen["output"].startswith("plan ['p23456']")
     assert acting.applying.output.stat().st_mode & 0o077 == 0
     assert [plan["at_work"] for plan in acting.get("now")["plans"]] == [True]
-    assert "wait until it is done" in acting.post("apply", "p23456").json()["error"]
+    assert "wait until the load ends" in acting.post("apply", "p23456").json()["error"]
     acting.applying.close()
     seen = acting.get("now")["applying"]
     assert (seen["running"], seen["exit_code"] != 0) == (False, True)
@@ -523,7 +523,7 @@ def test_rows__a_page_at_a_time_and_by_key(client: Client, shop: Path) -> None:
         ({"at": "yesterday"}, "a moment is a date"),
         ({"at": "2026-03-04' or true --"}, "a moment is a date"),
         ({"at": "commit 1 or 1=1"}, "a moment is a date"),
-        ({"at": "commit 0"}, "kept from commit 1 on"),
+        ({"at": "commit 0"}, "from commit 1 on"),
         ({"offset": "-1"}, "offset is a number"),
         ({"offset": "9" * 30}, "offset is a number"),
         ({"offset": "1; drop"}, "offset is a number"),

@@ -63,7 +63,7 @@ def test_words(line: str, words: list[str]) -> None:
 
 
 def test_words__a_quote_without_end() -> None:
-    with pytest.raises(ConfigError, match="the line cannot be read: no closing quotation"):
+    with pytest.raises(ConfigError, match=r"the line cannot be read .no closing quotation"):
         words_of("history airports 'WIPO")
 
 
@@ -203,7 +203,7 @@ def test_lines__until_one_fails(capsys: pytest.CaptureFixture[str]) -> None:
         return {"bad": 2}.get(line, 0)
 
     assert run_lines(["a", "bad", "b"], do) == 2
-    assert capsys.readouterr().err == "ended at line 2 with exit code 2: bad\n"
+    assert capsys.readouterr().err == "the shell ended at line 2 with exit code 2: bad\n"
     assert run_lines(["c", "exit", "d"], do) == 0
     assert run_lines([], do) == 0
     assert done == ["a", "bad", "c", "exit"]
@@ -295,7 +295,7 @@ def test_commands__all_of_tidemark_that_fit_and_its_own(monkeypatch: pytest.Monk
     [
         (
             ["capture"],
-            "`capture` is not for the shell: call `tidemark capture` in another terminal",
+            "the shell has no `capture`: call `tidemark capture` in another terminal",
         ),
         (["statsu"], "Did you mean 'status'?"),
         (["status", "--nonsense"], "No such option"),

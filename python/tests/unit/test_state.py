@@ -228,7 +228,7 @@ def test_status__failed_until_a_run_goes_through() -> None:
     assert (found.state, found.last_date) == ("failed", day(1))
     assert notes(found, NOW + dt.timedelta(minutes=7)) == [
         "failed 5 min ago: no file",
-        "when that is mended: tidemark run --select cities --business-date 2026-03-02",
+        "after mending it: tidemark run --select cities --business-date 2026-03-02",
     ]
     assert judged(failure=failed).state == "failed"
     assert judged(commit(1, day(1)), commit(2, day(2)), failure=failed).state == "loaded"
@@ -721,7 +721,9 @@ def test_tables__a_folder_that_may_be_the_tables_is_broken(tmp_path: Path, broke
     with pytest.raises(TableNotReadable) as caught:
         Tables(project).of(people, "__log")
     (line,) = str(caught.value).splitlines()
-    assert f"{broken} cannot be read, so whether it is the table people__log is not known" in line
+    assert (
+        f"{broken} cannot be read, so it is not known whether it is the table people__log" in line
+    )
 
 
 # --- the project
@@ -791,7 +793,7 @@ def test_tables__an_object_store_that_the_environment_does_not_reach(
     with pytest.raises(TableNotReadable) as raised:
         tables.exists(tables.commits())
     said = str(raised.value)
-    assert said.startswith("s3://lake/warehouse/shop.db/tidemark_commits__log cannot be asked for:")
+    assert said.startswith("s3://lake/warehouse/shop.db/tidemark_commits__log cannot be reached:")
     assert "AWS_ENDPOINT_URL" in said and "\n" not in said
 
 

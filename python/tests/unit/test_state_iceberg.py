@@ -116,10 +116,10 @@ def test_description__of_a_commit_that_did_not_go_through(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("why", "says"),
     [
-        ("store", "of Iceberg tables in an object store only Spark reads the rows"),
+        ("store", "only Spark reads the rows of Iceberg tables in an object store"),
         ("nothing", "there is no metadata/*.metadata.json"),
         ("extra", "pip install 'dbt-tidemark[iceberg]'"),
-        ("marks", "rows that are marked as deleted (merge-on-read), which only Spark reads"),
+        ("marks", "rows are marked as deleted (merge-on-read), which only Spark reads"),
         ("file", "No files found"),
     ],
 )

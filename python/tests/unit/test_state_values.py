@@ -168,11 +168,11 @@ def test_changes__of_columns_that_stand_apart(shop: Path) -> None:
     write(shop, "cities__log", [*rows, logged(2, "a", "I", 1)])
     write(shop, "tidemark_commits__log", COMMITS)
     for command in (("history", "cities", "1"), ("changes", "cities", "--date", "2026-03-02")):
-        assert "phone: changed; its values stand apart" in said(*command)
+        assert "phone: changed; its values are stored apart" in said(*command)
     (_, version) = json.loads(said("history", "cities", "1", "--json"))
     assert version["changes"] == [{"column": "phone", "old": None, "new": None, "is_apart": True}]
     (key,) = json.loads(said("report", "--key", "cities:1", "--json"))["keys"]
-    assert key["versions"][1]["changes"] == ["phone: changed; its values stand apart"]
+    assert key["versions"][1]["changes"] == ["phone: changed; its values are stored apart"]
     assert key["values"] == []
 
 
@@ -183,7 +183,7 @@ def test_keys__that_are_sensitive(shop: Path) -> None:
     tables = Tables(known_shop(shop))
     part, whole = replace(CITIES, key=("id", "phone")), replace(CITIES, key=("phone",))
     for entity, log_has in ((part, "id"), (whole, "none")):
-        with pytest.raises(ConfigError, match=f"of which its log has {log_has}: sensitive columns"):
+        with pytest.raises(ConfigError, match=f"but its log has {log_has}: sensitive columns"):
             versions_of(tables, entity, ["1", "2"])
         assert difference_of(tables, entity, day(1), day(2), 9).deleted == 1
         assert changes_of(tables, entity, [], day(2), 9).samples[0].operation == "U"
@@ -274,7 +274,7 @@ def test_rows_as_known_at_a_commit__that_is_not_kept(
     write(shop, "cities__log", LOG)
     tables = Tables(known_shop(shop))
     assert rows_as_of(tables, CITIES, first).total >= 0
-    with pytest.raises(ConfigError, match=f"kept from commit {first} on.* of commit {first - 1}"):
+    with pytest.raises(ConfigError, match=f"from commit {first} on.* of commit {first - 1}"):
         rows_as_of(tables, CITIES, first - 1)
 
 

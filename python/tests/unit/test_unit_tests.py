@@ -159,10 +159,10 @@ class TestRows:
     @pytest.mark.parametrize(
         ("table", "said"),
         [
-            (TableRows(csv="id,name\n1\n"), "a row has 1 cells, the header 2"),
+            (TableRows(csv="id,name\n1\n"), "a row has 1 cells, but the header has 2"),
             (TableRows(file="none.csv"), "cannot be read"),
-            (TableRows(file="no.json"), "is no JSON"),
-            (TableRows(file="one.json"), "no list of rows"),
+            (TableRows(file="no.json"), "is not valid JSON"),
+            (TableRows(file="one.json"), "must hold a list of rows"),
         ],
     )
     def test_a_mistake_is_told(self, tmp_path: Path, table: TableRows, said: str) -> None:

@@ -227,10 +227,18 @@ def test_webhook_of() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("URL", "hooks.example.com/T0KEN", "TIDEMARK_WEBHOOK_URL is no URL that begins with https"),
-        ("URL", "https://[T0KEN", "TIDEMARK_WEBHOOK_URL is no URL"),
-        ("FORMAT", "xml", "TIDEMARK_WEBHOOK_FORMAT is one of json, slack, teams; found: 'xml'"),
-        ("ON", "error", "TIDEMARK_WEBHOOK_ON is one of always, failure"),
+        (
+            "URL",
+            "hooks.example.com/T0KEN",
+            "TIDEMARK_WEBHOOK_URL must be a URL that begins with https",
+        ),
+        ("URL", "https://[T0KEN", "TIDEMARK_WEBHOOK_URL must be a URL"),
+        (
+            "FORMAT",
+            "xml",
+            "TIDEMARK_WEBHOOK_FORMAT must be one of json, slack, teams; found: 'xml'",
+        ),
+        ("ON", "error", "TIDEMARK_WEBHOOK_ON must be one of always, failure"),
     ],
 )
 def test_webhook_of__what_is_wrong(name: str, value: str, message: str) -> None:

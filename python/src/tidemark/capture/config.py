@@ -46,7 +46,7 @@ REFUSED: dict[str, str] = {
     "connector.class": "use `connector`",
     "topic.prefix": "",
     "tasks.max": "",
-    "offset.": "where capture is in the log is kept with what has landed",
+    "offset.": "capture keeps its position in the log beside the landed files",
     "schema.history.internal": "",
     "snapshot.mode": "use `snapshot`",
     "slot.name": "use `slot`",
@@ -109,7 +109,8 @@ class Connection(_Strict):
     def _not_literal(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise ValueError(
-                "must be {env: NAME}: a password written here would end in dbt's manifest"
+                "must be {env: NAME}: dbt's manifest would show a password that stands "
+                "here. Put it into an environment variable"
             )
         return value
 
@@ -131,7 +132,7 @@ class Columns(_Strict):
     @model_validator(mode="after")
     def _one_of_them(self) -> Columns:
         if self.include and self.exclude:
-            raise ValueError("has include and exclude: use one of them")
+            raise ValueError("include and exclude are both set: keep one of them")
         return self
 
 
@@ -168,8 +169,8 @@ class _Settings(_Strict):
         # capture writes there, and models read it there: both are to understand it alike
         if location is not None and re.search(r"^\w[\w.+-]+:|[*?\[\]{}]", location):
             raise ValueError(
-                f"must be a folder of this machine: no URI, no Jinja, none of *?[]{{}}, "
-                f"found: {location!r}"
+                "must be a folder of this machine, without URI, Jinja or any of *?[]{}. "
+                f"Write a plain path; found: {location!r}"
             )
         return location
 
@@ -202,19 +203,19 @@ class _Settings(_Strict):
                 if pattern.count(".") != 2 or not all(pattern.split("."))
             ]
         problems += [
-            f"connection.{name}: Jinja is not rendered here: write {{env: NAME}}"
+            f"connection.{name} has Jinja, which capture does not render: write {{env: NAME}}"
             for name in Connection.model_fields
             if "{{" in str(getattr(self.connection, name))
         ]
         if self.connection.database is None and self.connector not in BINLOG:
-            problems.append(f"connection.database is missing: {self.connector} needs it")
+            problems.append(f"connection.database is missing: {self.connector} needs it. Add it")
         if self.connection.pdb is not None and self.connector != "oracle":
-            problems.append("connection.pdb is a setting of oracle")
+            problems.append("connection.pdb is a setting of oracle only: take it out")
         for name in ("slot", "publication"):
             if getattr(self, name) is not None and self.connector != "postgresql":
-                problems.append(f"{name} is a setting of postgresql")
+                problems.append(f"{name} is a setting of postgresql only: take it out")
         if self.server_id is not None and self.connector not in BINLOG:
-            problems.append("server_id is a setting of mysql and mariadb")
+            problems.append("server_id is a setting of mysql and mariadb only: take it out")
         if problems:
             raise ValueError("; ".join(problems))
         return self
@@ -330,11 +331,14 @@ class CaptureConfig:
         values = {name: read(getattr(self.connection, name)) for name in Connection.model_fields}
         if missing:
             raise ConfigError(
-                f"source {self.source!r}: environment variables are not set: {', '.join(missing)}"
+                f"source {self.source!r}: these environment variables are not set: "
+                f"{', '.join(missing)}. Set them, and start again"
             )
         port = values["port"] or str(PORTS[self.connector])
         if not port.isdigit():
-            raise ConfigError(f"source {self.source!r}: connection.port is no number: {port!r}")
+            raise ConfigError(
+                f"source {self.source!r}: connection.port must be a whole number, found: {port!r}"
+            )
         return Login(
             host=values["host"] or "",
             port=int(port),

@@ -131,8 +131,8 @@ def install(say: Callable[[str], None], *, force: bool = False) -> list[Path]:
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConnectorsError(
-            f"{folder.parent} cannot be made ({error.strerror}): "
-            f"name another folder in {CACHE_VARIABLE}"
+            f"{folder.parent} cannot be made ({error.strerror}): name another folder in the "
+            f"environment variable {CACHE_VARIABLE}"
         ) from error
     with FileLock(folder.parent / f".{folder.name}.lock"):
         if not force and (folder / MANIFEST).exists():
@@ -149,7 +149,10 @@ def _ivy_settings() -> str | None:
     value = os.environ.get(IVY_SETTINGS_VARIABLE)
     if value:
         if not Path(value).is_file():
-            raise ConfigError(f"{IVY_SETTINGS_VARIABLE} names {value}, which is no file")
+            raise ConfigError(
+                f"the environment variable {IVY_SETTINGS_VARIABLE} names {value}, but there "
+                "is no such file: name an Ivy settings file"
+            )
         return value
     # what Spark itself would take for its packages
     return spark_defaults().get("spark.jars.ivySettings")
@@ -191,15 +194,15 @@ def _explain(lines: list[str]) -> str:
     failed = [line.removeprefix("failed: ") for line in lines if line.startswith("failed: ")]
     missing = [line.strip(": ") for line in lines if line.endswith(": not found")]
     hosts = sorted({line.split()[1] for line in lines if line.startswith("Host ")})
-    reason = failed[-1] if failed else (lines[-1] if lines else "it said nothing")
+    reason = failed[-1] if failed else (lines[-1] if lines else "the resolver printed no reason")
     parts = [f"the connectors of Debezium {DEBEZIUM_VERSION} could not be fetched: {reason}"]
     if missing:
         parts.append(f"not found: {', '.join(missing[:3])}")
     if hosts:
         parts.append(f"not reached: {', '.join(hosts)}")
     parts.append(
-        f"they come from Maven Central; behind a mirror, name an Ivy settings file in "
-        f"{IVY_SETTINGS_VARIABLE}, or copy {connectors_folder()} from a machine that has it"
+        "they come from Maven Central. Behind a mirror, name an Ivy settings file in "
+        f"{IVY_SETTINGS_VARIABLE}; or copy {connectors_folder()} from a machine that has it"
     )
     return "; ".join(parts)
 

@@ -89,8 +89,8 @@ def write_state(path: Path, data: bytes) -> None:
         write_atomically(path, data)
     except OSError as error:
         raise LandingError(
-            f"{path} cannot be written ({error.strerror}): nothing is lost; make room or mend the "
-            "folder, and start again"
+            f"{path} cannot be written ({error.strerror}). Nothing is lost: make room or "
+            "mend the folder, and start again"
         ) from error
 
 
@@ -114,8 +114,8 @@ def read_lines(path: Path) -> Iterator[bytes]:
             yield from file
     except (OSError, EOFError, ValueError) as error:
         raise LandingError(
-            f"{path} is damaged ({error}): put it back from a copy, or delete it and start anew "
-            "with --resnapshot"
+            f"{path} is damaged ({error}). Put it back from a copy, or delete it and start "
+            "anew with --resnapshot"
         ) from error
 
 

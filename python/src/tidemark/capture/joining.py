@@ -150,17 +150,18 @@ def leave_out(
 
 
 def _not_captured(table: Table, problem: str) -> str:
-    return f"{table.name} is selected and not captured: {problem}"
+    return f"{table.name} is selected but not captured: {problem}"
 
 
 def _problem(config: CaptureConfig, user: str, table: Table, *, owned: bool) -> str | None:
     if not owned or not table.is_owned:
         return (
-            f'by who owns both: alter publication "{config.publication}" add table {table.quoted} '
-            "(rows that it has by then come with --resnapshot only)"
+            f'ask the owner of both to run: alter publication "{config.publication}" add '
+            f"table {table.quoted} (only --resnapshot brings the rows that the table "
+            "already has)"
         )
     if not table.is_readable:
-        return f'as its owner: grant select on {table.quoted} to "{user}"'
+        return f'ask the owner of the table to run: grant select on {table.quoted} to "{user}"'
     if not table.is_identified:
         return _unidentified(table)
     return None
@@ -169,8 +170,8 @@ def _problem(config: CaptureConfig, user: str, table: Table, *, owned: bool) -> 
 def _unidentified(table: Table) -> str:
     # in the publication, the server would refuse the updates of whoever writes to it
     return (
-        "it has no primary key, or a deferrable one, and published its updates and deletes would "
-        f"fail; alter table {table.quoted} replica identity full"
+        "the table has no primary key, or a deferrable one, so the database would refuse "
+        f"its updates and deletes; run: alter table {table.quoted} replica identity full"
     )
 
 

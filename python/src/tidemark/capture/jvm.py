@@ -50,7 +50,9 @@ def start_jvm(jars: Sequence[Path], options: Sequence[str] = ()) -> Any:
             convertStrings=True,
         )
     except (OSError, RuntimeError, ValueError) as error:
-        raise JavaError(f"Java did not start: {error}") from error
+        raise JavaError(
+            f"Java did not start: {error}. Check JAVA_HOME, and that Java runs: java -version"
+        ) from error
     return jpype
 
 

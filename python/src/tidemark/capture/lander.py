@@ -286,8 +286,9 @@ class Lander:
                 write_atomically(path, data, failpoints=True)
             except OSError as error:
                 self._broken = (
-                    f"{path} cannot be written ({error.strerror}): nothing of it was acknowledged, "
-                    "so that nothing is lost; make room or mend the folder, and start again"
+                    f"{path} cannot be written ({error.strerror}). Capture has acknowledged "
+                    "nothing from it, so nothing is lost: make room or mend the folder, "
+                    "and start again"
                 )
                 raise LandingError(self._broken) from error
             self.number += 1

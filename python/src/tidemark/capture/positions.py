@@ -108,8 +108,8 @@ class Positions:
             return position
         if self._copies():
             raise LandingError(
-                f"none of the copies of the log position in {self._folder} can be read: "
-                f"put one back, or {RESNAPSHOT}"
+                f"no copy of the log position in {self._folder} can be read. Put a copy "
+                f"back, or {RESNAPSHOT}"
             )
         # a file without a copy is of an engine that was killed: it may be torn
         self.offsets.unlink(missing_ok=True)
@@ -129,8 +129,8 @@ class Positions:
                     write_state(self.history, whole)
                 return
         raise LandingError(
-            f"{self.history} (the structures of tables by log position) is damaged and so is its "
-            f"copy: put one back, or {RESNAPSHOT}"
+            f"{self.history} has the structures of tables by log position; the file and its "
+            f"copy are damaged. Put a copy back, or {RESNAPSHOT}"
         )
 
     def forget(self) -> None:

@@ -32,8 +32,8 @@ def replicator_settings(project: Path, source: str) -> Any:
     settings = _replicator(found[source])
     if settings is None:
         raise ConfigError(
-            f"source {source!r} has no config.meta.tidemark.replicator, so that nothing says how "
-            "it is captured"
+            f"source {source!r} has no config.meta.tidemark.replicator: write there how "
+            "Tidemark captures it, or run `tidemark replicator create` for a new source"
         )
     return settings
 
@@ -61,7 +61,7 @@ def _sources(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             content = yaml.safe_load(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, yaml.YAMLError) as error:
-            raise ConfigError(f"{file} is no YAML: {error}") from error
+            raise ConfigError(f"{file} is not valid YAML: {error}") from error
         if not isinstance(content, dict):
             continue
         for entry in mappings_in(content, "sources"):

@@ -202,7 +202,9 @@ class Session:
                 self._closing = True
                 self._land()
         if again and self.is_hung:
-            raise CaptureError("Debezium did not stop: start again to capture tables that came")
+            raise CaptureError(
+                "Debezium did not stop. Start capture again: it then reads the new tables"
+            )
         return again
 
     @contextmanager
@@ -237,7 +239,7 @@ class Session:
 
     def _warn_of_writers(self, tables: Sequence[Table]) -> None:
         self._warnings += [
-            f"{table.name} is not captured yet: a transaction that writes to it is open"
+            f"{table.name} is not captured yet, because an open transaction writes to it"
             for table in tables
         ]
 
@@ -298,11 +300,11 @@ class Session:
                 if joining.is_held and time.monotonic() > until:
                     raise CaptureError(
                         f"Debezium has not begun to read {', '.join(names)} within "
-                        f"{_WRITERS_WAIT:.0f} s; those who write to it wait no longer"
+                        f"{_WRITERS_WAIT:.0f} s; transactions that write there go on now"
                     )
                 self._publish_status(lander)
         if self.is_hung:
-            raise CaptureError("Debezium did not stop after it had read tables that came")
+            raise CaptureError("Debezium did not stop after it had read the new tables")
         if lander.snapshot_done:
             self._tables |= dict.fromkeys(names, "done")
         return lander.snapshot_done
@@ -413,15 +415,15 @@ def _failure(engine: Engine) -> BaseException:
     if isinstance(engine.error, TidemarkError):
         return engine.error
     if engine.error is not None:
-        return CaptureError(f"a batch could not be taken: {engine.error}")
-    reason = engine.reason or "it gave no reason"
+        return CaptureError(f"capture could not take a batch: {engine.error}")
+    reason = engine.reason or "Debezium gave no reason"
     if any(sign in reason for sign in _LOG_IS_GONE):
         # trying again does not help, and going on elsewhere would leave changes out
         return LandingError(
-            "the server has no longer the log from where capture is to go on: changes are "
-            "missing; start anew with --resnapshot (what has landed stays; the snapshot lands "
-            "after it), and let the server keep its log for longer. "
-            f"Debezium says: {reason[:300]}"
+            "the server no longer has the log from the position where capture must go on: "
+            "changes are missing. Start anew with --resnapshot: what has landed stays, and "
+            "the snapshot lands after it. Let the server keep its log for longer. Debezium "
+            f"reports: {reason[:300]}"
         )
     return CaptureError(f"Debezium stopped: {reason}")
 

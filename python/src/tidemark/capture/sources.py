@@ -23,7 +23,9 @@ from tidemark.capture.lander import Lander
 from tidemark.capture.metrics import streaming_metric
 from tidemark.capture.state import CaptureState, Landed, settled_at, settled_before
 
-_RESNAPSHOT = "start anew with --resnapshot (what has landed stays; the snapshot lands after it)"
+_RESNAPSHOT = (
+    "start anew with --resnapshot (what has landed stays, and the snapshot lands after it)"
+)
 # a position that no log reaches
 _NOT_YET = 2**64
 # how long a walsender of a process that was killed may hold the slot
@@ -130,22 +132,22 @@ class Postgres:
         if state.snapshot_done:
             if slot is None:
                 raise LandingError(
-                    f"the replication slot {name} of source {self._config.source!r} is gone: "
-                    f"changes since then cannot be read any more; {_RESNAPSHOT}"
+                    f"the replication slot {name} of source {self._config.source!r} is "
+                    f"gone, so changes since then cannot be read: {_RESNAPSHOT}"
                 )
             if slot.wal_status == "lost":
                 raise LandingError(
-                    f"the replication slot {name} of source {self._config.source!r} has lost its "
-                    "log (wal_status lost: more was written than max_slot_wal_keep_size keeps): "
-                    f"changes are missing; {_RESNAPSHOT}"
+                    f"the replication slot {name} of source {self._config.source!r} has "
+                    "lost its log (wal_status lost: the server wrote more than "
+                    f"max_slot_wal_keep_size keeps). Changes are missing: {_RESNAPSHOT}"
                 )
             return "no_data"
         if slot is not None:
             if not state.owns_slot:
                 raise LandingError(
-                    f"the replication slot {name} exists, and this capture has not made it: name "
-                    "another one in `slot`, or drop it: "
-                    f"select pg_drop_replication_slot('{name}')"
+                    f"the replication slot {name} exists, but this capture did not make it. "
+                    "Name another one in `slot`, or drop it: select "
+                    f"pg_drop_replication_slot('{name}')"
                 )
             if self._config.snapshot == "no_data":
                 # nothing had landed yet; it has kept what was written since
@@ -170,8 +172,8 @@ class Postgres:
         while (slot := self._slot(database)) is not None and slot.active:
             if time.monotonic() > until:
                 raise LandingError(
-                    f"the replication slot {self._config.slot} is in use by another process "
-                    f"(pid {slot.pid} of the server): stop that one, or name another `slot`"
+                    f"another process (pid {slot.pid} of the server) uses the replication "
+                    f"slot {self._config.slot}: stop that process, or name another `slot`"
                 )
             time.sleep(0.2)
         return slot
@@ -244,8 +246,9 @@ class WithOffsets:
         if position is None:
             if state.has_events:
                 raise LandingError(
-                    f"changes of source {self._config.source!r} have landed, and the positions in "
-                    f"{state.folder} are gone: where to go on is not known; {_RESNAPSHOT}"
+                    f"changes of source {self._config.source!r} have landed, but the "
+                    f"positions in {state.folder} are gone. Capture does not know where to "
+                    f"go on: {_RESNAPSHOT}"
                 )
             return Start(self._config.snapshot, Landed(state.last_number(), set(), False))
         self._check_log(position.offsets)
@@ -271,9 +274,9 @@ class WithOffsets:
             end = binlog_position(database)
         if _place(file, at) > end:
             raise LandingError(
-                f"the binary log of source {self._config.source!r} ends before {file}, position "
-                f"{at}, where capture is to go on: it was reset, and changes are missing; "
-                f"{_RESNAPSHOT}"
+                f"the binary log of source {self._config.source!r} ends before {file}, "
+                f"position {at}, where capture must go on. The server's log was reset and "
+                f"changes are missing: {_RESNAPSHOT}"
             )
 
     def newcomers(self, state: CaptureState) -> Newcomers:
@@ -326,7 +329,9 @@ def binlog_position(database: Database) -> tuple[int, int]:
             continue
         if rows:
             return _place(str(rows[0][0]), int(rows[0][1]))
-        raise DatabaseError("the server writes no binary log: set log_bin")
+        raise DatabaseError(
+            "the server writes no binary log: set log_bin in its configuration, and restart it"
+        )
     raise refused
 
 

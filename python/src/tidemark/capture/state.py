@@ -77,11 +77,14 @@ class CaptureState:
             self._lock.acquire(timeout=0)
         except Timeout:
             raise LandingError(
-                f"another capture writes to {self.landing}: stop it, or give this source another "
-                "`location`"
+                f"another capture writes to {self.landing}: stop that capture, or give this "
+                "source another `location`"
             ) from None
         except OSError as error:
-            raise LandingError(f"{self.folder} cannot be made ({error.strerror})") from error
+            raise LandingError(
+                f"{self.folder} cannot be made ({error.strerror}): name another `location`, "
+                "or mend the folder"
+            ) from error
         for folder in (self.landing, self.folder):
             remove_temporary(folder)
 
@@ -149,7 +152,7 @@ class CaptureState:
             return {}
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise LandingError(
-                f"{self._later_tables} cannot be read: put it back, or {RESNAPSHOT}"
+                f"{self._later_tables} cannot be read. Put the file back, or {RESNAPSHOT}"
             ) from error
 
     def note_later_tables(self, tables: Mapping[str, int | None]) -> None:
@@ -194,8 +197,8 @@ class CaptureState:
         known = self._known_number()
         if known > present:
             raise LandingError(
-                f"{self.landing} has no file after number {present}, but {known} have landed: the "
-                f"last file must stay; put them back, or {RESNAPSHOT}"
+                f"{self.landing} has no file after number {present}, but {known} have "
+                f"landed, and the last file must stay. Put the files back, or {RESNAPSHOT}"
             )
         return present
 

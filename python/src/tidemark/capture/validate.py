@@ -24,14 +24,21 @@ def validate(config: CaptureConfig, login: Login) -> Report:
                 findings, tables = _CHECKS[config.connector](config, login, database)
             except DatabaseError as refused:
                 return Report(
-                    [error(str(refused), "not all could be checked", "grant what is missing")], []
+                    [
+                        error(
+                            str(refused),
+                            "the checks could not see everything",
+                            "grant the user what is missing",
+                        )
+                    ],
+                    [],
                 )
     except DatabaseError as unreachable:
         return Report(
             [
                 error(
                     str(unreachable),
-                    "nothing can be captured",
+                    "capture can read nothing",
                     "check `connection`, the password's environment variable and the firewall",
                 )
             ],

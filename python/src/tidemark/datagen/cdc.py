@@ -50,7 +50,7 @@ class CdcSpec:
         errors = []
         percentages = (self.pct_del, self.pct_upd, self.pct_unchanged)
         if self.n_init < 0 or self.n_incr < 0 or self.n_nonkeys < 0:
-            errors.append("the numbers of rows and columns must not be negative")
+            errors.append("the numbers of rows and columns must be 0 or more")
         if self.n_keys < 1:
             errors.append(f"n_keys must be at least 1 (found {self.n_keys})")
         if not all(0 <= percentage <= 100 for percentage in percentages):

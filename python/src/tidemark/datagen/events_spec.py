@@ -65,13 +65,13 @@ class EventsSpec:
     def __post_init__(self) -> None:
         errors = []
         if self.events < 0 or self.batches < 1 or self.hours < 1:
-            errors.append("events must not be negative, batches and hours must be at least 1")
+            errors.append("events must be 0 or more, and batches and hours at least 1")
         for each in fields(self):
             value = getattr(self, each.name)
             if each.type == "float" and not 0 <= value <= 100:
-                errors.append(f"{each.name} is per cent, 0 to 100 (found {value:g})")
+                errors.append(f"{each.name} must be a percentage from 0 to 100 (found {value:g})")
         if self.hot_ids and self.hot_copies < 1:
-            errors.append("hot_ids needs hot_copies, the lines of each")
+            errors.append("hot_ids needs hot_copies, the number of lines of each id")
         if not 0 <= self.hot_ids <= max(self.events, 0):
             errors.append(f"hot_ids must lie between 0 and events (found {self.hot_ids})")
         if errors:
@@ -80,12 +80,14 @@ class EventsSpec:
             wanted, there = self._count(getattr(self, name)), len(self._eligible(name))
             if wanted > there:
                 raise ConfigError(
-                    f"{name}: {wanted} events are to come again in a later batch, but only "
-                    f"{there} have one: take more batches or a lower rate"
+                    f"{name}: {wanted} events must come again in a later batch, but only "
+                    f"{there} have one: choose more batches or a lower rate"
                 )
         for name in (NATURAL_IN_BATCH, SYNTHETIC_IN_BATCH):
             if self._count(getattr(self, name)) > len(self._eligible(name)):
-                raise ConfigError(f"{name}: hot ids leave too few other events")
+                raise ConfigError(
+                    f"{name}: hot ids leave too few other events: choose fewer hot ids"
+                )
 
     def batch_of(self, index: int) -> int:
         """The batch that an event comes in first."""

@@ -56,11 +56,14 @@ def play(
             steps.say("And what was not loaded?")
             steps.run(["rejects", ENTITY])
     key = landings[-1].day.rows[0][0]
-    steps.say("Every version of a row is kept, here of the customer whose limit was mended.")
+    steps.say(
+        "Tidemark keeps every version of a row. Here are those of the customer whose limit "
+        "was mended."
+    )
     steps.run(["history", ENTITY, str(key)])
     steps.say(
-        "How it all stands, at the console and as a page for the browser. The reject of day 2 is "
-        "open until that date is loaded again from a file that is mended."
+        "This is how everything stands, at the console and as a page for the browser. The "
+        "reject of day 2 stays open until you load that date again from a mended file."
     )
     steps.run(["status"])
     steps.run(["report"])
@@ -102,7 +105,7 @@ class Steps:
         if code == INTERRUPTED:
             raise click.Abort
         if code != right:
-            raise TidemarkError(f"the demo stops: `{shown}` ended with exit code {code}")
+            raise TidemarkError(f"the demo stops, because `{shown}` ended with exit code {code}")
 
 
 def next_steps(shown: str, report: str) -> str:

@@ -44,14 +44,15 @@ def landings() -> list[Landing]:
         ("2026-03-01", "Day 1: a shop delivers all of its customers."),
         (
             "2026-03-02",
-            "Day 2: some are new, some changed, some are gone, and one has a credit limit that is "
-            "no number. That row goes to quarantine, as the YAML says (on_reject), and the rest is "
-            "loaded.",
+            "Day 2: some customers are new, some changed, some are gone. One has a credit "
+            "limit that is no number. That row goes to quarantine, as the YAML says "
+            "(on_reject). The other rows are loaded.",
         ),
         (
             "2026-03-03",
-            "Day 3: the delivery was cut off. Most customers would be deleted, so nothing is: the "
-            "guard stops the load before it writes (max_delete_fraction). This failure is meant.",
+            "Day 3: the delivery was cut off, so most customers would be deleted. The "
+            "guard stops the load before it writes (max_delete_fraction), and nothing is "
+            "deleted. This failure is meant.",
         ),
         ("2026-03-03", "Day 3 again: the whole file came, with the credit limit mended."),
     ]
@@ -74,7 +75,10 @@ def make_project(folder: Path, macros: Package) -> list[str]:
         keys=scenario.keys,
         settings={"extract": "full", "location": LOCATION, "format": "csv", **scenario.settings},
         columns=[Column(name, TYPES.get(name, "string"), "", 0, 0) for name in COLUMNS],
-        comment=("Made by `tidemark demo`; `tidemark init` writes the like for files of yours.",),
+        comment=(
+            "`tidemark demo` made this file; `tidemark init` writes such a file for your own "
+            "files.",
+        ),
     ).to_yaml()
     indented = "".join(f"  {line}\n" for line in entry.splitlines())
     files = project_files(project_name(folder), macros)

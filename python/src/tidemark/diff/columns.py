@@ -143,11 +143,11 @@ def key_of(a: Stored, b: Stored, asked: Asked) -> tuple[str, ...]:
     if not known:
         names = " and ".join(dict.fromkeys((a.name, b.name)))
         raise ConfigError(
-            f"no unique_key is known of {names}: say with --key which columns tell rows apart"
+            f"no unique_key is known for {names}: name the columns that tell rows apart with --key"
         )
     if {name.lower() for name in known[0]} != {name.lower() for name in known[-1]}:
         keys = " and ".join(f"({', '.join(key)})" for key in known)
-        raise ConfigError(f"{a.name} and {b.name} have two keys, {keys}: say one with --key")
+        raise ConfigError(f"{a.name} and {b.name} have two keys, {keys}: choose one with --key")
     return tuple(known[0])
 
 
@@ -159,8 +159,8 @@ def _check_key(
             if column.lower() not in fields:
                 hint = nearest(column, [one.name for one in fields.values()])
                 raise ConfigError(
-                    f"{name} has no column {column!r}, which is of the key "
-                    f"({', '.join(key)}).{hint} Say another key with --key"
+                    f"{name} has no column {column!r}, which the key ({', '.join(key)}) "
+                    f"needs.{hint} Name another key with --key"
                 )
 
 

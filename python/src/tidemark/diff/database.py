@@ -150,14 +150,14 @@ class Bucketed:
         number = int(self.queries.query(f"select count(*) from {table} where {empty}")[0][0])
         if number:
             raise DataError(
-                f"{key} is NULL in {counted(number, 'row')}. Say another key with --key"
+                f"{key} is NULL in {counted(number, 'row')}. Name another key with --key"
             )
         twice = f"select {keys} from {table} group by {keys} having count(*) > 1"
         number = int(self.queries.query(f"select count(*) from ({twice}) as twice")[0][0])
         if number:
             what = counted(number, "value")
             raise DataError(
-                f"{key} is not unique: {what} of it have several rows. Say another key with --key"
+                f"{key} is not unique: {what} of it have several rows. Name another key with --key"
             )
 
 
@@ -175,7 +175,7 @@ def compare_with_database(
     from tidemark.replicator.operated import Operated
 
     if isinstance(a, DatabaseTable) and isinstance(b, DatabaseTable):
-        raise ConfigError("one of the sides is a table of a database, not both")
+        raise ConfigError("only one side can be a table of a database, not both")
     theirs, ours = (a, b) if isinstance(a, DatabaseTable) else (b, a)
     if not isinstance(theirs, DatabaseTable) or not isinstance(ours, Stored):
         raise AssertionError("one of the sides is a table of a database")
@@ -324,6 +324,6 @@ def _why(why: str, a: Bucketed, b: Bucketed) -> str:
     """Return why a column is left out, where it says which side does not have it."""
     is_first = isinstance(b.dialect, Duck)
     return {
-        "the copy does not have it": IN_A if is_first else IN_B,
-        "the source does not have it": IN_B if is_first else IN_A,
+        "missing in the copy": IN_A if is_first else IN_B,
+        "missing in the source": IN_B if is_first else IN_A,
     }.get(why, why)

@@ -18,8 +18,8 @@ class Cell(_Model):
     """A value of a row that differs, or of a row that only one side has."""
 
     column: str
-    a: Any = Field(default=None, description="In A: null is NULL, or that A has no such row")
-    b: Any = Field(default=None, description="In B, likewise")
+    a: Any = Field(default=None, description="The value in A; null is NULL, or A has no such row")
+    b: Any = Field(default=None, description="The value in B; null is NULL, or B has no such row")
     hidden: bool = Field(default=False, description="The column is sensitive: its values are ***")
 
 
@@ -29,7 +29,9 @@ class Sample(_Model):
     kind: Kind
     key: dict[str, Any] = Field(description="The values of the key columns")
     cells: list[Cell] = Field(
-        description="Of different rows the cells that differ, of others all that are not NULL"
+        description=(
+            "The cells that differ, if both sides have the row; else all cells that are not NULL"
+        )
     )
 
 
@@ -37,7 +39,7 @@ class ColumnDifference(_Model):
     """A column that differs in some rows."""
 
     column: str
-    cells: int = Field(description="In how many rows that both sides have it differs")
+    cells: int = Field(description="The number of rows on both sides in which the column differs")
 
 
 class DateDifference(_Model):
@@ -60,7 +62,7 @@ class OtherTypes(_Model):
 class TableDifference(_Model):
     """How two tables compare."""
 
-    a: str = Field(description="The one side, as it was named")
+    a: str = Field(description="The first side, as it was named")
     b: str
     equal: bool = Field(description="Whether all rows are there in both, with the same values")
     key: list[str] = Field(description="The columns that tell which rows belong together")
@@ -72,10 +74,12 @@ class TableDifference(_Model):
     same: int = Field(description="Rows of both sides in which all compared columns are equal")
     columns: list[ColumnDifference] = Field(description="The columns that differ, most first")
     by_date: list[DateDifference] = Field(
-        default=[], description="Where _business_date is of the key: the dates that differ"
+        default=[], description="The dates that differ, if _business_date is a part of the key"
     )
     other_types: list[OtherTypes] = Field(description="Columns that are compared as texts")
-    not_compared: dict[str, str] = Field(description="Why a column is not compared, by its name")
+    not_compared: dict[str, str] = Field(
+        description="The reason why a column is not compared, by its name"
+    )
     samples: list[Sample]
 
 
@@ -88,7 +92,9 @@ class Differences(_Model):
     tables: list[TableDifference]
     only_in_a: list[str] = Field(description="Entities that only schema A has")
     only_in_b: list[str] = Field(description="Entities that only schema B has")
-    failed: dict[str, str] = Field(description="Why an entity could not be compared, by its name")
+    failed: dict[str, str] = Field(
+        description="The reason why an entity could not be compared, by its name"
+    )
 
     @classmethod
     def of_table(cls, found: TableDifference) -> Differences:

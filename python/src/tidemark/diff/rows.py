@@ -166,7 +166,7 @@ class _Comparison:
         (number,) = self._db.execute(f"select count(*) from {side}_hashes where {empty}").fetchone()
         if number:
             raise DataError(
-                f"{name} is NULL in {counted(number, 'row')}. Say another key with --key"
+                f"{name} is NULL in {counted(number, 'row')}. Name another key with --key"
             )
         twice = self._db.execute(
             f"select {keys}, count(*) as n from {side}_hashes group by {keys} having n > 1 "
@@ -179,7 +179,7 @@ class _Comparison:
                 for column, value in zip(self._key_names(), values, strict=True)
             )
             raise DataError(
-                f"{name} is not unique: {number:,} rows have {shown}. Say another key with --key"
+                f"{name} is not unique: {number:,} rows have {shown}. Name another key with --key"
             )
 
     def _key_names(self) -> list[str]:

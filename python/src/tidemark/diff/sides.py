@@ -108,7 +108,7 @@ def side_of(project: KnownProject, tables: Tables, text: str) -> Side:
     source, colon, table = text.partition(":")
     if colon:
         if "." not in table:
-            raise ConfigError(f"{text}: a table of a database is source:schema.table")
+            raise ConfigError(f"{text}: name a table of a database as source:schema.table")
         return DatabaseTable(text, source, table)
     entity = _entity(project, text)
     if entity is not None:
@@ -191,7 +191,7 @@ def _moment(text: str, moment: str) -> dt.date | int:
         return dt.date.fromisoformat(moment)
     except ValueError:
         raise ConfigError(
-            f"{text}: behind @ comes a business date or a commit, such as @2026-03-04 or "
+            f"{text}: write a business date or a commit behind @, such as @2026-03-04 or "
             "@commit:123"
         ) from None
 
@@ -213,7 +213,9 @@ def _table(project: KnownProject, tables: Tables, text: str) -> Stored | None:
         path = tables.of(of, f"__{side}")
     if not tables.exists(path):
         if dot or of:
-            raise ConfigError(f"there is no table {text}, or it is a view: nothing lies at {path}")
+            raise ConfigError(
+                f"there is no table {text}, or it is a view: there is nothing at {path}"
+            )
         return None
     table = _opened(tables, path, text)
     return Stored(text, table, tuple(table.columns()), "t", sensitive=sensitive)

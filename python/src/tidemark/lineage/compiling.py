@@ -16,7 +16,7 @@ from tidemark.home import tidemark_home
 from tidemark.lineage.datasets import Warehouse, warehouse_of
 from tidemark.run.options import RunOptions, selection
 
-_NO_SPARK = "lineage is told without Spark"
+_NO_SPARK = "lineage runs without Spark"
 
 
 def invoke(command: list[str], manifest: Any = None) -> Any:

@@ -129,7 +129,10 @@ def _static_page(manifest: str, catalog: str) -> str:
         ('"CATALOG.JSON INLINE DATA"', catalog),
     ):
         if mark not in page:
-            raise ConfigError("dbt's docs page has no place for the artefacts: its version changed")
+            raise ConfigError(
+                "dbt's docs page has no place for the artefacts, because dbt's version "
+                "changed: install the version of dbt that Tidemark requires"
+            )
         # JSON in a script element: what could end the element is written in another way
         page = page.replace(mark, data.replace("</", "<\\/"))
     return page

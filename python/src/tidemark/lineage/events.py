@@ -203,8 +203,8 @@ def send_events(events: Iterable[RunEvent]) -> int:
     )
     if not is_configured:
         raise ConfigError(
-            "--emit sends to where OpenLineage's own configuration says, and there is none: "
-            "set OPENLINEAGE_URL or OPENLINEAGE_CONFIG, or write openlineage.yml"
+            "--emit needs OpenLineage's own configuration, and there is none: set "
+            "OPENLINEAGE_URL or OPENLINEAGE_CONFIG, or write openlineage.yml"
         )
     try:
         return _emit(events, OpenLineageClient())

@@ -269,7 +269,7 @@ class Lineage:
         if not names:
             columns.append(Column(ALL, None, (Link(source.key, ALL, IDENTITY),)))
             remarks.append(
-                "columns come with the events: `tidemark docs` makes a catalogue of them"
+                "the columns come with the events: `tidemark docs` makes a catalogue of them"
             )
         return ModelLineage(
             node,
@@ -319,7 +319,7 @@ class Lineage:
         ]
         remarks = made.remarks
         if not node.known:
-            remarks = (*remarks, "columns are those of the registry: `tidemark docs` finds them")
+            remarks = (*remarks, "the registry has the columns: `tidemark docs` finds them")
         return replace(made, columns=self._with_added(node, columns), remarks=remarks)
 
     # --- SQL
@@ -440,7 +440,10 @@ class Lineage:
 def _remarks(node: Node, traced: Traced) -> tuple[str, ...]:
     remarks = [node.remark] if node.remark else []
     if traced.opened and node.known and not node.measured:
-        remarks.append("`select *` from what has no known columns: columns are matched by name")
+        remarks.append(
+            "`select *` reads from something whose columns are not known: columns are "
+            "matched by name"
+        )
     return (*remarks, *traced.notes)
 
 

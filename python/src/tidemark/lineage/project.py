@@ -254,7 +254,9 @@ def _with_sql(
         return replace(read, sql=compiled[key])
     if key in last.compiled:
         same = last.checksums.get(key) == node.checksum.checksum
-        remark = None if same else "by the SQL of its last run; its file has changed since"
+        remark = (
+            None if same else "lineage from the SQL of its last run; its file has changed since"
+        )
         return replace(read, sql=last.compiled[key], remark=remark)
     reason = problems.get(key) or "its SQL does not compile without Spark, and it has not run"
     return replace(read, remark=reason)

@@ -14,24 +14,26 @@ from tidemark.lineage.project import Columns
 COLUMNS = {
     "_key_hash": "Hash of the key columns.",
     "_row_hash": "Hash of the compared columns.",
-    "_operation": "Of the last change: I, U or D; with `tag_unchanged` also N (came unchanged) and "
-    "X (not supplied).",
+    "_operation": (
+        "Kind of the last change: I, U or D; with `tag_unchanged` also N (came unchanged) and "
+        "X (not supplied)."
+    ),
     "_eff_start_date": "Date from which this state holds.",
     "_business_date": "Business date of the extract, or of the arrival of the event.",
     "_changed_columns": "Names of the columns that a U changed.",
     "_commit_id": "Commit that wrote the row, as in `tidemark_commits`.",
     "_superseded_by": "Commit that replaced the row; NULL while it is in force.",
     "_sequence_num": "Landing order, or the sequence number that the source supplied.",
-    "_sequence_by": "What `sequence_by` orders by, and what breaks ties.",
+    "_sequence_by": "Order of the change by `sequence_by`, and what breaks ties.",
     "_event_time": "Commit time of the source.",
     "_batch_id": "Batch that the event landed in: the commit that took it.",
-    "_source_operation": "What the source did: INSERT, READ, UPDATE, DELETE, TRUNCATE, …",
+    "_source_operation": "Operation of the source: INSERT, READ, UPDATE, DELETE, TRUNCATE, …",
     "_event_id": "Identity of the event, the same when it is delivered again.",
     "_transaction_id": "Transaction of the source.",
     "_offset": "Position in the source.",
-    "_unsupplied": "Columns that the event did not bring: they have the value from before.",
+    "_unsupplied": "Columns that the event did not bring: these keep their value from before.",
     "_moved_from": "Hash of the key that the row had before, where the key changed.",
-    "_reject_reason": "Why the row cannot be used, and the column.",
+    "_reject_reason": "Reason why the row cannot be used, and the column.",
     "_raw_payload": "The row as it arrived, sensitive values masked.",
     "_resolved_by": "Commit of the later load that mended it; NULL while it is open.",
 }
@@ -46,20 +48,27 @@ _REJECTS: Columns = {
     "_resolved_by": "bigint",
 }
 _DESCRIPTIONS = {
-    "log": "Every change ever recorded of `{0}`, also what a correction has superseded since. Its "
-    "columns are those of `{0}`, and what is known of each change. `tidemark.log(ref('{0}'))`",
+    "log": (
+        "Every change ever recorded of `{0}`, also those that a correction has superseded "
+        "since. It has the columns of `{0}`, and what is known of each change. "
+        "`tidemark.log(ref('{0}'))`"
+    ),
     "history": "The changes of `{0}` in force, by business date: a view of `{0}__log`. "
     "`tidemark.history(ref('{0}'))`",
-    "rejects": "Rows of `{0}` that could not be used, with the reason and what had arrived; "
-    "sensitive values are masked. `tidemark.rejects(ref('{0}'))`",
-    "sensitive": "The sensitive columns of `{0}`, a row for each row of its log, so that they can "
-    "be granted or erased apart. `tidemark.with_sensitive(ref('{0}'))` joins them back.",
+    "rejects": (
+        "Rows of `{0}` that could not be used, each with its reason and as it arrived. "
+        "Sensitive values are masked. `tidemark.rejects(ref('{0}'))`"
+    ),
+    "sensitive": (
+        "The sensitive columns of `{0}`. It has a row for each row of the log, so that you can "
+        "grant or erase it apart. `tidemark.with_sensitive(ref('{0}'))` joins them back."
+    ),
     "supplied": "The keys that each load of a delta or a scoped extract supplied to `{0}`, changed "
     "or not.",
     "staging": "Events of `{0}` as they were taken, typed, by batch.",
     "landed": "The files of events that `{0}` has taken.",
-    "entities": "Contexts and self-describing events that came with `{0}`, as JSON.",
-    "manifest": "Which events `{0}` has seen, for de-duplication across batches.",
+    "entities": "Contexts and self-describing events that `{0}` brought, as JSON.",
+    "manifest": "The events that `{0}` has seen, for de-duplication across batches.",
 }
 
 
@@ -176,7 +185,9 @@ def _side(key: str, node: Mapping[str, Any], side: str, types: Mapping[str, str]
         "refs": [],
         "sources": [],
         "language": "sql",
-        "raw_code": f"-- kept by Tidemark beside {node['name']}: no SQL of the project's",
+        "raw_code": (
+            f"-- Tidemark keeps this table beside {node['name']}: no SQL of the project makes it"
+        ),
         "compiled_code": "",
     }
 

@@ -387,7 +387,10 @@ class _Tracer:
                         self._open.discard(id(item))
                     return
         if having and scope.parent is None:
-            self._note(f"which of {len(having)} tables has `{name}` cannot be told")
+            self._note(
+                f"several tables ({len(having)}) may have `{name}`: qualify the column with "
+                "its table"
+            )
 
     def _note(self, text: str) -> None:
         if text not in self.notes:

@@ -94,7 +94,7 @@ def chosen_models(project: KnownProject, nodes: Iterable[Any], asked: Asked) -> 
     if problems:
         raise ConfigError(describe_problems(problems))
     if not found:
-        raise ConfigError("no model of the selection is one to replay: materialized: cdc")
+        raise ConfigError("the selection has no model to replay: select a cdc model with extracts")
     return found
 
 
@@ -118,9 +118,10 @@ def gone_extracts(
         if gone:
             example = extract_path(one.location, gone[0])
             problems.append(
-                f"{one.entity.name}: the extracts of {date_ranges(gone)} are gone ({example}). "
-                "The log cannot stand in for them: it has what the model made of them then. "
-                "Put them back, or replay other dates"
+                f"{one.entity.name}: the extracts of {date_ranges(gone)} are gone "
+                f"({example}). The log cannot stand in for them, because it holds the "
+                "results of the model of that time. Put the extracts back, or replay other "
+                "dates"
             )
     return problems
 
@@ -129,17 +130,21 @@ def _chosen(here: Tables, there: Tables, node: Any, entity: Entity, asked: Asked
     location = dated_location(node)
     if entity.extract == "events":
         raise ConfigError(
-            f"{entity.name}: it takes change events, whose dates are those of their arrival, so a "
-            "replay would put them all on one date. Clone it, restate it by a target with the "
-            "clone's schema, and compare the two with `tidemark diff`"
+            f"{entity.name} takes change events, whose business date is the date of their "
+            "arrival, so a replay would put all events on one date. Clone the entity, "
+            "restate it by a target with the clone's schema, and compare the two with "
+            "`tidemark diff`"
         )
     if location is None:
         raise ConfigError(
-            f"{entity.name}: its location has no {{business_date}}, so there is nothing to load "
-            "again for a date"
+            f"{entity.name}: its location has no {{business_date}}, so there is nothing to "
+            "load again for a date"
         )
     if not entity.key:
-        raise ConfigError(f"{entity.name}: it has no unique_key, so its rows cannot be compared")
+        raise ConfigError(
+            f"{entity.name} has no unique_key, so its rows cannot be compared: add "
+            "`unique_key` to the model"
+        )
     schema = schema_there(entity.name, entity.schema, asked.target, asked.clones)
     clone = replace(entity, schema=schema, location_root=None)
     own = read_commits(here, [entity.relation])
@@ -153,7 +158,9 @@ def _dates(entity: Entity, own: Sequence[Commit], asked: Asked) -> tuple[dt.date
     """Return the dates that were loaded and hold, of those that are asked for."""
     loaded = sorted(loaded_of(own).dates)
     if not loaded:
-        raise ConfigError(f"{entity.name}: nothing was loaded yet, so there is nothing to replay")
+        raise ConfigError(
+            f"{entity.name}: nothing was loaded yet, so there is nothing to replay: load it first"
+        )
     first, last = asked.first or loaded[0], asked.last or loaded[-1]
     dates = tuple(date for date in loaded if first <= date <= last)
     if not dates:
@@ -182,7 +189,7 @@ def is_clone_of_now(
         return False
     mark = next((one for one in known if one.kind == "clone"), None)
     if mark is None:
-        raise ConfigError(f"{entity.name}: {clone.relation} is no clone: name another schema")
+        raise ConfigError(f"{entity.name}: {clone.relation} is not a clone: name another schema")
     if mark.source_relation != entity.relation:
         raise ConfigError(
             f"{entity.name}: {clone.relation} is a clone of {mark.source_relation}: name another "
@@ -191,12 +198,12 @@ def is_clone_of_now(
     if mark.state != "completed":
         # a call that died left it, and another one begins anew
         return False
-    anew = "--replace clones it anew, and what was loaded there goes"
+    anew = "--replace clones it anew, and drops what was loaded there"
     if known[0].commit_id != mark.commit_id:
         raise ConfigError(
-            f"{entity.name}: {clone.relation} was loaded since it was cloned, as a replay does: "
-            f"{anew}"
+            f"{entity.name}: {clone.relation} was loaded after it was cloned, as a replay "
+            f"does: {anew}"
         )
     if mark.source_commit_id != own[0].commit_id:
-        raise ConfigError(f"{entity.name}: it has moved since {clone.relation} was cloned: {anew}")
+        raise ConfigError(f"{entity.name} has moved since {clone.relation} was cloned: {anew}")
     return True

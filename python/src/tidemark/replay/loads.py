@@ -94,14 +94,14 @@ def _project_on(invoker: Invoker, date: dt.date) -> Any:
 
 def _describe_stop(date: dt.date, errors: Sequence[str], asked: Asked) -> str:
     said = [
-        f"{date}: the load stopped in {asked.clones}, as it would by today's model. "
-        "The dates after it were not loaded",
-        *(errors or ["dbt did not load it (see its log)"]),
+        f"{date}: the load stopped in {asked.clones}, as today's model would stop it. The "
+        "dates after it were not loaded",
+        *(errors or ["dbt did not load it (see dbt's log)"]),
     ]
     if not asked.is_from_beginning:
         said.append(
-            "Where the message asks for a new log or new hashes, leave out --from: all dates are "
-            "then loaded into a new log of the clone"
+            "If the message asks for a new log or new hashes, leave out --from: then all "
+            "dates are loaded into a new log of the clone"
         )
     return "\n".join(said)
 
@@ -146,7 +146,9 @@ def check_tables(invoker: Invoker) -> None:
         ConfigError: It is.
     """
     if not getattr(invoker.config.credentials, "has_session", False):
-        raise ConfigError("replay makes clones, which need `method: session` in the profile")
+        raise ConfigError(
+            "replay makes clones, which need `method: session` in the profile: set it"
+        )
 
 
 @contextmanager

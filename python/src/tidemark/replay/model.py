@@ -20,12 +20,12 @@ class EntityReplay(_Model):
     original: str = Field(description="Its table, as schema.table")
     replay: str = Field(description="The table of the clone, as schema.table")
     from_beginning: bool = Field(
-        description="Whether the clone has a new log, with all dates up to the last one"
+        description="Whether the clone has a new log, which holds all dates up to the last one"
     )
     dates: list[dt.date] = Field(description="The business dates that were loaded again")
     equal: bool = Field(description="Whether versions and rows are equal")
     versions: TableDifference = Field(
-        description="The versions of these dates: rows of the log in force, by key and date"
+        description="The versions of these dates: the rows in force of the log, by key and date"
     )
     rows: TableDifference = Field(description="The rows at the end of the last of these dates")
 

@@ -133,7 +133,10 @@ class Applier:
             self._say(f"{row['table_name']}: {row['error']}")
         if failed and self._operation.on_failure == "stop":
             names = ", ".join(row["table_name"] for row in failed)
-            raise ApplyError(f"{names} could not be applied, and on_failure is stop")
+            raise ApplyError(
+                f"{names} could not be applied, and on_failure is stop. Mend the cause, then "
+                "start again"
+            )
         return self._is_well
 
     @property
@@ -148,7 +151,7 @@ class Applier:
         known = known_models(folder)
         written = write_models(folder, self._config, self._operation, new, known)
         for table, model in written.items():
-            self._say(f"{table} appeared: wrote {model.path.relative_to(project)}")
+            self._say(f"the table {table} is new: wrote {model.path.relative_to(project)}")
             # whatever else tells that the project has changed
             self._seen = []
         known |= written
@@ -171,7 +174,10 @@ class Applier:
             succeeded = name in results and results[name].status == "success"
             error = error or outcome.failures.get(name)
             if error is None and not succeeded:
-                error = "\n".join(outcome.errors) or "dbt did not run the model (is it disabled?)"
+                error = (
+                    "\n".join(outcome.errors)
+                    or "dbt did not run the model: check whether it is disabled"
+                )
         if error is not None and not backlog.has_rows and _NO_COLUMNS in error:
             # the table is empty, and there is no copy that could have rows from before
             error = None
@@ -217,7 +223,8 @@ class Applier:
             self._invoker = None
             self._invoker = Invoker.quiet(
                 options,
-                "the dbt project cannot be parsed: `dbt parse` says why; nothing was applied",
+                "the dbt project cannot be parsed, so nothing was applied. Run `dbt "
+                "parse` to see why",
             )
             self._seen = seen
         self._invoker.options = options

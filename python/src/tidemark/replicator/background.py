@@ -29,7 +29,10 @@ def start_in_background(operated: Operated, options: Sequence[str]) -> int:
         ConfigError: It did not begin, or another one operates the source.
     """
     if operated.state.is_open_elsewhere:
-        raise ConfigError(f"source {operated.source!r} is in operation already")
+        raise ConfigError(
+            f"source {operated.source!r} is in operation already: stop it first with tidemark "
+            f"replicator stop {operated.source!r}"
+        )
     command = [sys.executable, "-m", "tidemark.cli", "replicator", "start", operated.source]
     command += ["--project-dir", str(operated.project), *options]
     operated.log.parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +48,9 @@ def start_in_background(operated: Operated, options: Sequence[str]) -> int:
         time.sleep(_LOOK_EVERY)
     with operated.log.open("rb") as log:
         log.seek(begun)
-        raise ConfigError(f"it did not start: {log.read().decode(errors='replace').strip()}")
+        raise ConfigError(
+            f"the process did not start: {log.read().decode(errors='replace').strip()}"
+        )
 
 
 def stop_process(operated: Operated) -> bool:
@@ -59,8 +64,8 @@ def stop_process(operated: Operated) -> bool:
         return False
     if state.pid is None:
         raise ConfigError(
-            f"source {operated.source!r} is being reconciled or deleted, or a process begins or "
-            "ends to operate it: try again"
+            "another process reconciles, deletes, starts or stops source "
+            f"{operated.source!r}: try again later"
         )
     # it may have ended by itself
     with suppress(ProcessLookupError):
@@ -69,5 +74,8 @@ def stop_process(operated: Operated) -> bool:
     while operated.state.is_open_elsewhere and time.monotonic() < until:
         time.sleep(_LOOK_EVERY)
     if operated.state.is_open_elsewhere:
-        raise ConfigError(f"pid {state.pid} has not ended within {_STOP_SECONDS // 60} minutes")
+        raise ConfigError(
+            f"pid {state.pid} has not ended within {_STOP_SECONDS // 60} minutes: look at "
+            "tidemark replicator logs"
+        )
     return True

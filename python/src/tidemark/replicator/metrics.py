@@ -182,16 +182,18 @@ class SourceCollector:
 
         events = CounterMetricFamily(
             "tidemark_replication_events",
-            "Events that were applied (c u d r t ddl).",
+            "Applied events by operation (c u d r t ddl).",
             labels=[*labels, "operation"],
         )
         latency = GaugeMetricFamily(
             "tidemark_replication_latency_seconds",
-            "From commit in the source to commit here, of the last applied events.",
+            "Time from the commit in the source to the commit here, of the last applied events.",
             labels=[*labels, "quantile"],
         )
         state = GaugeMetricFamily(
-            "tidemark_replication_state", "1 for the state of the table.", labels=[*labels, "state"]
+            "tidemark_replication_state",
+            "State of the table: 1 for the state that it has.",
+            labels=[*labels, "state"],
         )
         for one in figures:
             for operation, count in one.events.items():
@@ -203,7 +205,7 @@ class SourceCollector:
         yield family(
             CounterMetricFamily,
             "bytes",
-            "Size of the events that were applied.",
+            "Size of the applied events.",
             {one.table: one.bytes for one in figures},
         )
         yield family(
@@ -215,13 +217,13 @@ class SourceCollector:
         yield family(
             GaugeMetricFamily,
             "lag_seconds",
-            "Age of the oldest change that is not applied.",
+            "Age of the oldest change that is not applied yet.",
             {one.table: one.lag_seconds for one in figures},
         )
         yield family(
             GaugeMetricFamily,
             "lag_events",
-            "Events that have landed and are not applied.",
+            "Landed events that are not applied yet.",
             {one.table: one.lag_events for one in figures},
         )
         yield family(
@@ -237,11 +239,15 @@ class SourceCollector:
             {one.table: None if one.fresh is None else one.fresh / 100 for one in figures},
         )
         for name, text, number in (
-            ("objective_ratio", "What that share is to be.", self._operation.objective / 100),
+            (
+                "objective_ratio",
+                "Share of the time that the objective asks for.",
+                self._operation.objective / 100,
+            ),
             ("freshness_seconds", "The freshness objective.", self._operation.freshness),
             (
                 "capture_lag_seconds",
-                "How far the capture is behind the source, as Debezium measures it.",
+                "Time by which the capture is behind the source, as Debezium measures it.",
                 (status.get("lag_ms") or 0) / 1000,
             ),
         ):
@@ -255,8 +261,7 @@ def _registry(collector: SourceCollector) -> Any:
         from prometheus_client import CollectorRegistry
     except ImportError:
         raise ConfigError(
-            "metrics need the extra: pip install 'dbt-tidemark[capture]' "
-            "(prometheus-client is missing)"
+            "metrics need the package prometheus-client: pip install 'dbt-tidemark[capture]'"
         ) from None
     registry = CollectorRegistry()
     registry.register(collector)
@@ -291,4 +296,7 @@ def serve_metrics(collector: SourceCollector, port: int) -> None:
     try:
         start_http_server(port, addr="127.0.0.1", registry=registry)
     except OSError as error:
-        raise ConfigError(f"--metrics-port {port}: {error.strerror}") from None
+        raise ConfigError(
+            f"the metrics cannot be served at --metrics-port {port} ({error.strerror}): "
+            "choose another port"
+        ) from None

@@ -174,8 +174,8 @@ def model_yaml(
     }
     # JSON values are YAML, and quoted as it needs
     lines = [
-        f"# Written by `tidemark replicator` when {one_line(model.table)} first appeared;",
-        "# never written again: edit it as you like.",
+        f"# `tidemark replicator` wrote this file when {one_line(model.table)} first appeared,",
+        "# and never writes it again: edit it as you like.",
         "version: 2",
         "",
         "models:",

@@ -37,7 +37,7 @@ def drop_copies(
     prepare_environment(operated.project)
     invoker = Invoker.quiet(
         operated.run_options(target),
-        "the dbt project cannot be parsed, so that no table was dropped: `dbt parse` says why",
+        "the dbt project cannot be parsed, so no table was dropped: run `dbt parse` to see why",
     )
     for model in models:
         invoker.ask("drop_entity", {"entity": model.name}, "tidemark dropped ")
@@ -52,7 +52,7 @@ def drop_copies(
             path.unlink()
         else:
             gone = ", ".join(sorted(named & dropped))
-            say(f"{path} has more than the models that are gone: take out {gone}")
+            say(f"{path} also has models that stay: take these out by hand: {gone}")
 
 
 def remove_landed(operated: Operated) -> None:

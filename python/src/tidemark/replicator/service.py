@@ -107,7 +107,7 @@ class CaptureProcess:
         for number, line in enumerate(lines):
             if line.startswith("Error: "):
                 return "\n".join([line.removeprefix("Error: "), *lines[number + 1 :]])
-        return lines[-1] if lines else f"it ended with exit code {self.exit_code}"
+        return lines[-1] if lines else f"the process ended with exit code {self.exit_code}"
 
 
 class Service:
@@ -221,7 +221,7 @@ class Service:
             if now - self._unread_since >= self._operation.retry_for:
                 raise
             if self._state.last_error != str(error):
-                self._say(f"nothing is applied until this is mended: {error}")
+                self._say(f"nothing is applied until you mend this: {error}")
                 self._state.last_error = str(error)
             return
         if self._unread_since is not None:

@@ -34,7 +34,7 @@ def print_status(connector: str, status: SourceStatus) -> None:
     if status.paused:
         process += ", paused"
     captured = str(capture.get("state", "never ran")).lower()
-    since = "; what is behind is counted from when it stopped" if captured == "stopped" else ""
+    since = "; the lag counts from when it stopped" if captured == "stopped" else ""
     out.print(
         f"{status.source} ({connector}): {process}; capture {captured}, "
         f"{counted(capture.get('last_file', 0), 'file')}{since}",
@@ -63,7 +63,7 @@ def print_status(connector: str, status: SourceStatus) -> None:
         out.print(table)
     for one in status.tables:
         if one.last_error:
-            again = "not tried again until `resume`" if one.given_up else "is tried again"
+            again = "`resume` tries again" if one.given_up else "the next application tries again"
             out.print(f"{one.table} ({again}): {one.last_error}", highlight=False, markup=False)
     late = [one for one in status.tables if one.fresh is not None and one.fresh < status.objective]
     if late:

@@ -268,4 +268,6 @@ def _report_waiting(seen: Seen, talk: Console) -> None:
 def _report_unwatched(selection: Selection | None, talk: Console) -> None:
     for location in selection.locations if selection is not None else ():
         if not is_local(location):
-            talk.print(f"{location} is not watched: it is no path of this machine", **_PLAIN)
+            talk.print(
+                f"{location} is not watched, because it is not a path of this machine", **_PLAIN
+            )

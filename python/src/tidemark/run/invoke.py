@@ -218,7 +218,8 @@ class Invoker:
         credentials: Any = getattr(self._config, "credentials", None)
         if not getattr(credentials, "has_session", False):
             raise ConfigError(
-                "this needs Spark here: `type: tidemark` with `method: session` in the profile"
+                "this needs Spark in this process: set `type: tidemark` with `method: "
+                "session` in the profile"
             )
         return get_session(credentials.server_side_parameters)
 
@@ -241,8 +242,9 @@ class Invoker:
         names = [node.name for node in self.selected() if is_python(node)]
         if names:
             raise ConfigError(
-                "nothing was run: Python models need `type: tidemark` with `method: session` in "
-                f"the profile; by another one leave them out: --exclude {' '.join(sorted(names))}"
+                "nothing was run: Python models need `type: tidemark` with `method: "
+                "session` in the profile. With another profile, leave them out: --exclude "
+                f"{' '.join(sorted(names))}"
             )
 
     def check_pepper(self) -> None:
@@ -260,9 +262,10 @@ class Invoker:
         names = sorted(node.name for node in self.selected() if needs_pepper(node))
         if names:
             raise ConfigError(
-                f"nothing was run: {', '.join(names)} has sensitive columns. They need the "
-                f"environment variable {PEPPER_VARIABLE}, a secret that stays the same for the "
-                f"life of the tables, such as export {PEPPER_VARIABLE}=$(openssl rand -hex 32)"
+                f"nothing was run: {', '.join(names)} has sensitive columns, which need the "
+                f"environment variable {PEPPER_VARIABLE}. It holds a secret that stays the "
+                "same for the life of the tables, such as export "
+                f"{PEPPER_VARIABLE}=$(openssl rand -hex 32)"
             )
 
     # --- dates that have files
@@ -280,7 +283,7 @@ class Invoker:
         if not locations:
             raise ConfigError(
                 "--available: no selected model has a location with {business_date} in it, "
-                "so there is no file to look for"
+                "so there is no file to look for: leave out --available"
             )
         found: list[dt.date | None] = []
         missing: list[dt.date] = []

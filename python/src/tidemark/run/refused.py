@@ -41,9 +41,9 @@ def check_may_write(error: BaseException | None) -> None:
     if not any(Path(error.filename).absolute().is_relative_to(one) for one in folders):
         raise ConfigError(f"{error.filename}: {error.strerror}") from error
     raise ConfigError(
-        f"{error.filename} cannot be written ({error.strerror}), and dbt writes there whenever it "
-        "reads the project. Set DBT_LOG_PATH and DBT_TARGET_PATH to a folder of your own, then "
-        "the right to read is enough"
+        f"{error.filename} cannot be written ({error.strerror}), and dbt writes there "
+        "whenever it reads the project. Set DBT_LOG_PATH and DBT_TARGET_PATH to a folder "
+        "of your own: the right to read is enough then"
     ) from error
 
 
@@ -87,7 +87,7 @@ def _broken_constraints(root: Path) -> list[str]:
             if kind not in _TYPES:
                 what = "a constraint without `type`" if kind is None else f"constraint `{kind}`"
                 hint = meant(str(kind), _TYPES)
-                found.append(f"{place}: {what} of {holder} is none of dbt; {hint}")
+                found.append(f"{place}: dbt does not know {what} of {holder}; {hint}")
     return found
 
 

@@ -100,7 +100,7 @@ def _infer(name: str, texts: set[str]) -> tuple[str, str]:
 
 def _number(name: str, texts: set[str]) -> tuple[str, str]:
     if _DIGIT_CODES.search(_snake(name)):
-        return "string", "digits, but by its name a code: it may have leading zeros"
+        return "string", "digits, but the name is that of a code: it may have leading zeros"
     if _all_are(texts, (_INTEGER,)):
         digits = max(len(text.lstrip("-")) for text in texts)
         if all(abs(int(text)) <= _MAX_BIGINT for text in texts if len(text) < 21) and digits <= 19:
@@ -116,7 +116,7 @@ def _number(name: str, texts: set[str]) -> tuple[str, str]:
         if whole + scale <= precision:
             return (
                 f"decimal({precision}, {scale})",
-                f"{scale} decimals in every row; double if that is chance",
+                f"{scale} decimals in every row; if that is chance, use double",
             )
     return "double", ""
 
@@ -128,9 +128,14 @@ def _why_string(texts: set[str]) -> str:
         data_type = _infer("", rest)[0]
         if data_type != "string":
             word = next(iter(words))
-            return f"{data_type} but for {word!r}: with options nullValue: {word!r} that is NULL"
+            return (
+                f"{data_type} but for {word!r}: the option nullValue: {word!r} reads that as NULL"
+            )
     if _all_are(texts, (_LOCAL_DATE,)):
-        return f"dates such as {min(texts)}; to read them: data_type date, options dateFormat"
+        return (
+            f"dates such as {min(texts)}; to read them, set data_type date and the option "
+            "dateFormat"
+        )
     if any(_LEADING_ZERO.fullmatch(text) for text in texts) and _all_are(
         texts, (_INTEGER, _FRACTION, _LEADING_ZERO)
     ):

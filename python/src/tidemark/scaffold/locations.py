@@ -77,7 +77,8 @@ def find_extract(patterns: Sequence[str], base: Path, business_date: str | None 
         templates = {name: dates for name, dates in templates.items() if business_date in dates}
         if not templates:
             raise ConfigError(
-                f"{' '.join(patterns)}: no path has the business date {business_date} in it"
+                f"{' '.join(patterns)}: no path has the business date {business_date} in "
+                "it: give --date as the path has it"
             )
 
     if len(templates) == 1:
@@ -93,19 +94,19 @@ def find_extract(patterns: Sequence[str], base: Path, business_date: str | None 
         chosen = sorted(path for dates in templates.values() for path in dates.get(latest, []))
         if not chosen or (not latest and any(max(dates) for dates in templates.values())):
             raise ConfigError(
-                f"{patterns[0]} finds files of several names and dates, such as {paths[0].name} "
-                f"and {paths[-1].name}: put a date into the glob"
+                f"{patterns[0]} finds files of several names and dates, such as "
+                f"{paths[0].name} and {paths[-1].name}: put a date into the pattern"
             )
     else:
         raise ConfigError(
-            f"{paths[0]} and {paths[-1]} differ in more than the business date: "
-            "give the files of one entity"
+            f"{paths[0]} and {paths[-1]} differ in more than the business date: give the "
+            "files of one entity only"
         )
     files: list[Path] = []
     for path in chosen:
         files += _data_files(path) if path.is_dir() else [path]
     if not files:
-        raise ConfigError(f"{chosen[0]} is an empty folder: a sample file is needed")
+        raise ConfigError(f"{chosen[0]} is an empty folder: put a sample file there")
     return Extract(
         tuple(files), location, latest or None, first or None, len(paths), special, family
     )
@@ -222,7 +223,7 @@ def check_date(text: str) -> str:
         match = _DATE.fullmatch(text)
         if match and _iso(match):
             return text
-    raise ConfigError(f"business date must be a date such as 2026-03-04, found: {text!r}")
+    raise ConfigError(f"the business date must be a date such as 2026-03-04, found: {text!r}")
 
 
 def _iso(match: re.Match[str]) -> str | None:
@@ -237,7 +238,7 @@ def _expand(pattern: str) -> list[Path]:
     if Path(pattern).exists():
         return [Path(pattern)]
     if not _IS_GLOB.search(pattern):
-        raise ConfigError(f"no file {pattern}")
+        raise ConfigError(f"there is no file {pattern}")
     found = [Path(name) for name in glob.glob(pattern, recursive=True)]
     if not found:
         raise ConfigError(f"no file matches {pattern}")

@@ -131,7 +131,7 @@ def package(text: str | None) -> Package:
         place, at, revision = text.rpartition("@")
         if not at or "/" in revision or not revision or place == "git":
             raise ConfigError(
-                f"--package {text}: say which revision, such as {text}@main; packages move on"
+                f"--package {text}: name the revision, such as {text}@main, because packages change"
             )
         return Package(place, revision)
     folder = Path(text) if text is not None else _checkout()
@@ -142,8 +142,9 @@ def package(text: str | None) -> Package:
             f"--package {text}" if text is not None else "This command has no checkout beside it"
         )
         raise ConfigError(
-            f"{where}: the dbt package is not there. Give --package with its folder, or with a "
-            "repository and a revision, such as https://git.example.com/data/tidemark.git@main"
+            f"{where}: the dbt package is not there. Give --package with its folder, or "
+            "with a repository and a revision, such as "
+            "https://git.example.com/data/tidemark.git@main"
         )
     return Package(str(folder.resolve()))
 
@@ -170,11 +171,11 @@ def project_files(name: str, macros: Package) -> dict[str, str]:
         ConfigError: It cannot be called so.
     """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise ConfigError(f"--project {name!r}: use letters, digits and underscores")
+        raise ConfigError(f"--project {name!r}: use letters, digits and underscores only")
     if name == "tidemark":
         raise ConfigError(
-            "--project tidemark: by that name the package knows that its examples are wanted; "
-            "choose another one"
+            "--project tidemark: the package takes this name for its own examples. Choose "
+            "another name"
         )
     files = {
         "dbt_project.yml": f"name: {name}\nversion: 1.0.0\nprofile: {name}\n",
@@ -199,7 +200,7 @@ def write_project(folder: Path, files: dict[str, str]) -> None:
         TidemarkError: It cannot be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder} is there already and is not empty")
+        raise ConfigError(f"{folder} is there already and is not empty: choose another name")
     try:
         for path, text in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -25,18 +25,18 @@ _WORTH_KNOWING = {
     "ignore": ("[loaded_at]", "carried, never compared"),
     "sensitive": ("[phone]", "stored apart, in <entity>__sensitive"),
     "hash": ("sha256", "default md5"),
-    "tag_unchanged": ("true", "N or X on the unchanged rows of current, too"),
+    "tag_unchanged": ("true", "writes N or X on the unchanged rows of current, too"),
     "soft_delete": ("true", "deleted rows stay in current, with _operation D"),
     "effective_from": (
         "updated_at",
-        "since when a row holds, for intervals; default: the business date",
+        "since when a row holds; default: the business date",
     ),
-    "null_keys": ("allow", "NULL is a value of a composite key, no reject"),
+    "null_keys": ("allow", "takes NULL as a value of a composite key, not as a reject"),
     "on_reject": ("quarantine", "bad rows go to <entity>__rejects; default: fail"),
-    "max_reject_fraction": ("0.1", "a load that puts more of it to quarantine stops; default 0.5"),
-    "max_delete_fraction": ("0.1", "a full extract that deletes more stops; default 0.5"),
+    "max_reject_fraction": ("0.1", "a load stops if it rejects more than this; default 0.5"),
+    "max_delete_fraction": ("0.1", "a full extract that deletes more than this stops; default 0.5"),
     "rules": ('[{name: paid, check: "amount > 0"}]', "a row that fails stops the load"),
-    "unit_tests": ("[]", "rows by date and what must come out, for `tidemark test`"),
+    "unit_tests": ("[]", "rows by date and the expected result, for `tidemark test`"),
 }
 """Settings offered as comments: an example value, and what it does."""
 DATA_TESTS = (
@@ -79,7 +79,7 @@ class ModelEntry:
         for name, value in self.settings.items():
             lines.append(f"        {name}: {_value(value)}")
         lines.append(
-            "        # Worth knowing (an editor shows them all, see `tidemark schema --help`):"
+            "        # More settings (an editor shows them all, see `tidemark schema --help`):"
         )
         lines += [f"        {line}" for line in _settings_worth_knowing()]
         lines += ["  data_tests:", *(f"    - {test}" for test in DATA_TESTS)]
@@ -232,8 +232,8 @@ def _indented(entry: str, spaces: int) -> list[str]:
 
 def _cannot_add(file: str, section: str, why: str) -> ConfigError:
     return ConfigError(
-        f"{file}: {why}, so nothing can be added under `{section}:` without touching what is "
-        "there; rewrite it with one item per line, or print the entry with --dry-run"
+        f"{file}: {why}, so nothing can be added under `{section}:` without changing other "
+        "lines; rewrite it with one item per line, or print the entry with --dry-run"
     )
 
 

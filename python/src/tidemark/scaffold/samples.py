@@ -104,13 +104,13 @@ def _wrong_encoding(
     data, start = bytes(error.object), error.start
     found = f"{path} is not {declared or 'utf-8'}: byte 0x{data[start]:02X}; "
     if format == "json":
-        return found + "JSON lines are UTF-8, so have the file written so"
+        return found + "JSON lines must be UTF-8, so save the file as UTF-8"
     likely = next((name for name in _LIKELY_ENCODINGS if _reads(data, name)), "ISO-8859-1")
     line = data[data.rfind(b"\n", 0, start) + 1 :].split(b"\n")[0]
-    advice = f"{found}say which encoding it is, for example --encoding {likely}"
+    advice = f"{found}name its encoding, for example --encoding {likely}"
     if likely == "UTF-16":
         return advice
-    return f"{advice}, as which the line is `{line.decode(likely)[:80].strip()}`"
+    return f"{advice}, which reads the line as `{line.decode(likely)[:80].strip()}`"
 
 
 _LIKELY_ENCODINGS = ("UTF-16", "windows-1252")
@@ -136,7 +136,9 @@ def format_of(path: Path) -> Format:
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".bz2")]
     if suffixes and suffixes[-1] in _EXTENSIONS:
         return _EXTENSIONS[suffixes[-1]]
-    raise ConfigError(f"{path.name} does not say its format: add --format csv, json or parquet")
+    raise ConfigError(
+        f"the name {path.name} does not show a format: add --format csv, json or parquet"
+    )
 
 
 def _open_text(path: Path, encoding: str | None) -> io.TextIOBase:
@@ -145,13 +147,14 @@ def _open_text(path: Path, encoding: str | None) -> io.TextIOBase:
         start = raw.read(4)
     if start[:2] == b"\x1f\x8b" and path.suffix.lower() != ".gz":
         raise ConfigError(
-            f"{path} is compressed with gzip; Spark reads it only if its name ends in .gz"
+            f"{path} is compressed with gzip, but Spark reads it only if its name ends in "
+            ".gz: rename it"
         )
     if start == b"PAR1":
-        raise ConfigError(f"{path} is a Parquet file: --format parquet")
+        raise ConfigError(f"{path} is a Parquet file: add --format parquet")
     if start == b"PK\x03\x04":
         raise ConfigError(
-            f"{path} is a zip archive, which Spark does not read: unpack it or use gzip"
+            f"{path} is a zip archive, which Spark does not read: unpack it, or use gzip"
         )
     openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
     opener = openers.get(path.suffix.lower(), open)
@@ -205,9 +208,12 @@ def _read_csv(
     with _open_text(files[0], encoding) as text:
         start = text.read(_SNIFFED_CHARACTERS)
     if not start.strip():
-        raise ConfigError(f"{files[0]} is empty: a sample with rows is needed")
+        raise ConfigError(f"{files[0]} is empty: give a sample with rows")
     if "\0" in start:
-        raise ConfigError(f"{files[0]} is not text in {encoding or 'UTF-8'}: it has NUL characters")
+        raise ConfigError(
+            f"{files[0]} is not text in {encoding or 'UTF-8'}, because it has NUL characters: "
+            "name its --encoding or --format"
+        )
     dialect = _sniff(start, delimiter)
     first_rows = list(itertools.islice(dialect.rows(io.StringIO(start, newline="")), 101))
     has_header = _has_header(first_rows) if header is None else header
@@ -222,7 +228,10 @@ def _read_csv(
             if has_header:
                 found = next(lines, None)
                 if found is not None and found != first_rows[0]:
-                    raise ConfigError(f"{path} has other columns than {files[0]}")
+                    raise ConfigError(
+                        f"{path} has other columns than {files[0]}: give files with the same "
+                        "columns"
+                    )
             try:
                 for row in lines:
                     if len(rows) == max_rows:
@@ -245,8 +254,8 @@ def _read_csv(
     if not has_header:
         options["header"] = False
         notes.append(
-            "the first line looks like data, so columns have Spark's names; "
-            "--header if it has names"
+            "the first line looks like data, so columns have Spark's names; add --header "
+            "if the line has names"
         )
     if dialect.backslash:
         options["escape"] = "\\"
@@ -349,7 +358,7 @@ def _read_json(files: Sequence[Path], max_rows: int) -> Sample:
                     break
                 objects.append(_json_object(path, number, line))
     if not objects:
-        raise ConfigError(f"{files[0]} is empty: a sample with rows is needed")
+        raise ConfigError(f"{files[0]} is empty: give a sample with rows")
     names = list(dict.fromkeys(name for item in objects for name in item))
     _check_names(files[0], names)
     columns = tuple(infer_json_column(name, [item.get(name) for item in objects]) for name in names)
@@ -366,8 +375,8 @@ def _json_object(path: Path, number: int, line: str) -> dict[str, Any]:
             raise ConfigError(f"{path} line {number} is not JSON: {error}") from error
     if not isinstance(item, dict):
         raise ConfigError(
-            f"{path} line {number} is not a JSON object: JSON files have one object per line"
-            + (", this one holds an array or is spread over lines" if number == 1 else "")
+            f"{path} line {number} is not a JSON object: write one object per line"
+            + ("; this line holds an array or is spread over lines" if number == 1 else "")
         )
     return item
 
@@ -401,7 +410,9 @@ def _read_parquet(files: Sequence[Path], max_rows: int) -> Sample:
             if schema is None:
                 schema = file.schema_arrow
             elif file.schema_arrow.names != schema.names:
-                raise ConfigError(f"{path} has other columns than {files[0]}")
+                raise ConfigError(
+                    f"{path} has other columns than {files[0]}: give files with the same columns"
+                )
             for batch in file.iter_batches(batch_size=10_000):
                 values = [column.to_pylist() for column in batch.columns]
                 rows += [

@@ -30,9 +30,10 @@ EVENT_SCHEMA_FILE = "canonical-event.schema.json"
 """The contract of canonical events, written by hand, beside this module."""
 
 _MATERIALIZED_HELP = (
-    "cdc: current table, log and history from extracts or change events. scd2: validity intervals "
-    "kept as a table. feed: changes kept as a table. atomic: enriched events, de-duplicated. "
-    "shred: entities of one schema. Or one of dbt's: view, table, incremental, ephemeral."
+    "cdc: current table, log and history from extracts or change events. scd2: validity "
+    "intervals as a table. feed: changes as a table. atomic: enriched events, "
+    "de-duplicated. shred: entities of one schema. Or a materialization of dbt: view, "
+    "table, incremental, ephemeral."
 )
 
 
@@ -68,7 +69,10 @@ def models_schema() -> dict[str, Any]:
     definitions["Model"] = {
         "type": "object",
         "properties": {
-            "name": {"type": "string", "description": "The model's name: that of its file."},
+            "name": {
+                "type": "string",
+                "description": "The name of the model, which is the name of its file.",
+            },
             "config": {"$ref": "#/definitions/ModelConfig"},
             "versions": {
                 "type": ["array", "null"],

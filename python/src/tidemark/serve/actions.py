@@ -52,7 +52,7 @@ class Applying:
         """
         with self._turn:
             if self._process is not None and self._process.poll() is None:
-                raise ConfigError(f"plan {self._plan} is being applied: wait until it is done")
+                raise ConfigError(f"plan {self._plan} is being applied: wait until the load ends")
             self.output.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with open(descriptor, "wb") as output:

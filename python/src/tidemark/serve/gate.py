@@ -185,7 +185,9 @@ class Gate:
         if origin is None:
             return _no(403, "Only the page itself may ask for that.")
         if self._keys.action is None:
-            return _no(403, "This page only shows: start it with --allow-actions.")
+            return _no(
+                403, "This page only shows: start `tidemark serve --allow-actions` to act from it."
+            )
         if not _same(headers.get(ACTION_HEADER), self._keys.action):
             return _no(403, "Only the page itself may ask for that.")
         return None
@@ -195,7 +197,7 @@ async def _too_large(request: Request, receive: Receive) -> Response | bytes:
     """Return the body of a request, or the answer to one that is too large."""
     told = request.headers.get("content-length", "0")
     if not told.isascii() or not told.isdigit() or int(told[:20]) > MOST_BYTES:
-        return _no(413, "That is too much.")
+        return _no(413, "The request is too large.")
     body = b""
     more = True
     while more:
@@ -203,7 +205,7 @@ async def _too_large(request: Request, receive: Receive) -> Response | bytes:
         body += message.get("body", b"")
         more = message.get("more_body", False)
         if len(body) > MOST_BYTES:
-            return _no(413, "That is too much.")
+            return _no(413, "The request is too large.")
     return body
 
 

@@ -49,7 +49,7 @@ class ShellGroup(LazyGroup):
         """Find a command; of one that is not for the shell, say so."""
         if args[0] in NOT_OFFERED & COMMANDS.keys():
             raise click.UsageError(
-                f"`{args[0]}` is not for the shell: call `tidemark {args[0]}` in another terminal",
+                f"the shell has no `{args[0]}`: call `tidemark {args[0]}` in another terminal",
                 ctx,
             )
         return super().resolve_command(ctx, args)

@@ -39,7 +39,9 @@ def words_of(line: str) -> list[str]:
     try:
         return shlex.split(text, comments=True)
     except ValueError as error:
-        raise ConfigError(f"the line cannot be read: {str(error).lower()}") from error
+        raise ConfigError(
+            f"the line cannot be read ({str(error).lower()}): check its quotation marks"
+        ) from error
 
 
 def begun_words(text: str) -> tuple[list[str], str]:

@@ -60,7 +60,8 @@ def run_lines(lines: Iterable[str], do: Callable[[str], int]) -> int:
             code = do(line)
             if code:
                 click.echo(
-                    f"ended at line {number} with exit code {code}: {line.strip()}", err=True
+                    f"the shell ended at line {number} with exit code {code}: {line.strip()}",
+                    err=True,
                 )
                 return code
     except Leave:

@@ -51,7 +51,7 @@ def folder_of(schema: Path, name: str, describe: Callable[[Path], Described | No
         except Exception as error:
             why = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise ValueError(
-                f"{folder} cannot be read, so whether it is the table {name} is not known: {why}"
+                f"{folder} cannot be read, so it is not known whether it is the table {name}: {why}"
             ) from error
         if described is None:
             continue

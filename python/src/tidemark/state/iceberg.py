@@ -72,7 +72,7 @@ def open_table(path: str) -> IcebergFiles:
         ValueError: There is none, or only Spark reads it.
     """
     if "://" in path:
-        raise ValueError("of Iceberg tables in an object store only Spark reads the rows")
+        raise ValueError("only Spark reads the rows of Iceberg tables in an object store")
     description = newest_description(Path(path))
     if description is None:
         raise ValueError("there is no metadata/*.metadata.json")
@@ -80,8 +80,8 @@ def open_table(path: str) -> IcebergFiles:
         from pyiceberg.table import StaticTable
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"Iceberg tables need {error.name} to be read without Spark: "
-            "pip install 'dbt-tidemark[iceberg]'"
+            f"reading Iceberg tables without Spark needs {error.name}: pip install "
+            "'dbt-tidemark[iceberg]'"
         ) from error
     return IcebergFiles(StaticTable.from_metadata(str(description), _BY_FSSPEC))
 
@@ -155,7 +155,7 @@ class IcebergFiles:
         tasks = list(self._table.scan().plan_files())
         if any(task.delete_files for task in tasks):
             raise ValueError(
-                "it has rows that are marked as deleted (merge-on-read), which only Spark reads"
+                "some rows are marked as deleted (merge-on-read), which only Spark reads"
             )
         return tasks
 
@@ -220,7 +220,7 @@ def _type_of(type_: Any) -> str:
     if name.startswith("fixed["):
         return "BLOB"
     if name not in _TYPES:
-        raise ValueError(f"it has a column of type {name}, which only Spark reads")
+        raise ValueError(f"the table has a column of type {name}, which only Spark reads")
     return _TYPES[name]
 
 

@@ -113,13 +113,14 @@ def log_of(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
     """
     if entity.kind != "cdc":
         raise ConfigError(
-            f"{entity.name} is materialized {entity.kind}: only cdc models have a log of versions"
+            f"{entity.name} is materialized {entity.kind}, but only cdc models have a log "
+            "of versions"
         )
     log = tables.of(entity, "__log")
     if not tables.exists(log):
         raise ConfigError(
-            f"{entity.name} was never loaded, or its schema has a place of its own: "
-            f"there is no log at {log}"
+            f"there is no log at {log}: {entity.name} was never loaded, or its schema has "
+            "another location"
         )
     return log, tables.columns(log)
 

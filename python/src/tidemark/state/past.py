@@ -90,7 +90,10 @@ def state_at(
     """
     log, names = log_of(tables, entity)
     if not entity.key:
-        raise ConfigError(f"{entity.name} has no unique_key: its rows cannot be told apart")
+        raise ConfigError(
+            f"{entity.name} has no unique_key, so its rows cannot be told apart: add "
+            "`unique_key` to the model"
+        )
     if isinstance(moment, int):
         _check_commit(read_commits(tables, [entity.relation]), entity, moment)
     order = order_of(tables, entity, log, names)
@@ -117,8 +120,8 @@ def _check_commit(own: Sequence[Commit], entity: Entity, commit: int) -> None:
     first = max(floors, default=0) or min((one.commit_id for one in own), default=0)
     if commit < first:
         raise ConfigError(
-            f"what was known of {entity.name} is kept from commit {first} on: "
-            f"nothing is known of commit {commit}"
+            f"Tidemark keeps what it knew of {entity.name} from commit {first} on, so it "
+            f"knows nothing of commit {commit}: name a later commit"
         )
 
 

@@ -24,9 +24,9 @@ _BAR = 12
 _WIDE = 2000
 _NOT_OPEN = {
     "rejected again": "a later load of the date has rejected it again",
-    "undone": "its load does not count: it was undone, or was not completed",
+    "undone": "its load does not count: a rollback undid it, or it did not complete",
 }
-APART = "changed; its values stand apart"
+APART = "changed; its values are stored apart"
 """What is said of a change of a column that a log has no values of."""
 
 _STATES = {
@@ -69,11 +69,11 @@ def notes(status: Status, now: dt.datetime) -> list[str]:
     if status.failure:
         when = ago(now - status.failure.failed_at)
         found.append(f"failed {when}: {status.failure.message.removeprefix(f'{status.entity}: ')}")
-        found.append(f"when that is mended: {next_command(status)}")
+        found.append(f"after mending it: {next_command(status)}")
     if status.in_flight:
         ids = ", ".join(map(str, status.in_flight))
         found.append(
-            f"commit {ids} is in flight: a run is at work, or died; then the next one mends it"
+            f"commit {ids} is in flight: a run is at work, or a run died and the next one mends it"
         )
     if status.landed_dates:
         found.append(f"landed and not loaded: {date_ranges(status.landed_dates)}")
@@ -90,11 +90,11 @@ def notes(status: Status, now: dt.datetime) -> list[str]:
     if status.mirror is not None and status.mirror.is_late:
         behind, limit = round(status.mirror.lag_seconds or 0), status.mirror.limit_seconds
         found.append(
-            f"stale: {behind:,} s behind its source, {limit:g} s are allowed: "
-            f"tidemark replicator status {status.mirror.source}"
+            f"stale: {behind:,} s behind its source, and {limit:g} s are allowed: tidemark "
+            f"replicator status {status.mirror.source}"
         )
     if status.state == "behind":
-        found.append("what it reads has loaded more since: run it")
+        found.append("its inputs have loaded more since: run it")
     if status.problem:
         found.append(status.problem)
     return found
@@ -237,7 +237,10 @@ def show_difference(found: Difference, out: Console) -> None:
     _print_samples(found.samples, out)
     if any(one.operation == "U" and not one.changes for one in found.samples):
         out.print(
-            Text("  where no column is shown, one differs whose values stand apart (sensitive)"),
+            Text(
+                "  an update without a column differs in a sensitive one, whose values are "
+                "stored apart"
+            ),
             soft_wrap=True,
         )
 

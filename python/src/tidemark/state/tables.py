@@ -22,8 +22,8 @@ LAYOUT = 1
 """The newest layout of tables that this release knows: layout_version() of the macros."""
 
 _HOW_TO_REACH = (
-    "Without Spark an object store is reached by what the environment says, such as "
-    "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL, not by the profile"
+    "Without Spark, the environment says how to reach an object store, not the profile: "
+    "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL or the like"
 )
 
 
@@ -120,7 +120,7 @@ class Tables:
         try:
             return delta.is_table(path)
         except Exception as error:
-            why = f"{path} cannot be asked for: {first_line(error)}. {_HOW_TO_REACH}"
+            why = f"{path} cannot be reached: {first_line(error)}. {_HOW_TO_REACH}"
             raise TableNotReadable(why) from error
 
     def rows(self, path: str, select: str) -> list[dict[str, Any]]:
@@ -220,7 +220,7 @@ class Tables:
         if layout.isdecimal() and int(layout) > LAYOUT:
             raise TableNotReadable(
                 f"{path} was written by a newer release of Tidemark: its layout is {layout}, and "
-                f"this release knows those up to {LAYOUT}. Take a newer release"
+                f"this release knows layouts up to {LAYOUT}. Install a newer release"
             )
         return table
 

@@ -130,16 +130,20 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
     log, names = log_of(tables, entity)
     keys = key_columns(entity, names)
     if not entity.key:
-        raise ConfigError(f"{entity.name} has no unique_key, so its rows have no versions")
+        raise ConfigError(
+            f"{entity.name} has no unique_key, so its rows have no versions: add `unique_key` "
+            "to the model"
+        )
     if len(keys) != len(entity.key):
         raise ConfigError(
-            f"the key of {entity.name} is {', '.join(entity.key)}, of which its log has "
-            f"{', '.join(keys) or 'none'}: sensitive columns stand apart, no row is found by them"
+            f"the key of {entity.name} is {', '.join(entity.key)}, but its log has "
+            f"{', '.join(keys) or 'none'}: sensitive columns are stored apart, so no "
+            "row can be found by them"
         )
     if len(key) != len(keys):
         raise ConfigError(
-            f"the key of {entity.name} is {', '.join(keys)}: "
-            f"give {counted(len(keys), 'value')}, found {len(key)}"
+            f"the key of {entity.name} is {', '.join(keys)}: give "
+            f"{counted(len(keys), 'value')}, found {len(key)}"
         )
     where = " and ".join(
         tables.equals(log, name, text) for name, text in zip(keys, key, strict=True)
@@ -222,7 +226,10 @@ def difference_of(
     log, names = log_of(tables, entity)
     keys = key_columns(entity, names)
     if not entity.key:
-        raise ConfigError(f"{entity.name} has no unique_key, so its rows cannot be compared")
+        raise ConfigError(
+            f"{entity.name} has no unique_key, so its rows cannot be compared: add "
+            "`unique_key` to the model"
+        )
     order = order_of(tables, entity, log, names)
     states = ", ".join(
         f"{side} as (select _key_hash, _row_hash from ({state_on_sql(order, names, date)}))"

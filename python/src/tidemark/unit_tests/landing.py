@@ -60,7 +60,7 @@ def land(case: Case, step: int, date: str, root: Path) -> None:
     try:
         path.write_bytes(_text_of(case, given, step, root).encode(encoding))
     except (LookupError, UnicodeEncodeError) as error:
-        raise ConfigError(f"what is given cannot be written as {encoding}: {error}") from error
+        raise ConfigError(f"the given rows cannot be written as {encoding}: {error}") from error
 
 
 def _text_of(case: Case, given: Given, step: int, root: Path) -> str:
@@ -115,7 +115,8 @@ def _csv_text(case: Case, rows: Sequence[Row]) -> str:
     if not has_header:
         if unknown := [name for name in names if name not in declared]:
             raise ConfigError(
-                f"files without a header have the columns of the YAML, which lacks {unknown[0]}"
+                "files without a header have the columns of the YAML, which lacks "
+                f"{unknown[0]}: add it there, or set a header"
             )
         names = declared
 
@@ -168,7 +169,7 @@ def _write_parquet(case: Case, rows: Sequence[Row], path: Path) -> None:
             db.execute(f"copy ({select}{limit}) to {literal(str(path))} (format parquet)")
     except duckdb.Error as error:
         said = str(error).splitlines()[0]
-        raise ConfigError(f"what is given cannot be written as Parquet: {said}") from error
+        raise ConfigError(f"the given rows cannot be written as Parquet: {said}") from error
 
 
 def _cast_sql(value: Any, kind: str) -> str:

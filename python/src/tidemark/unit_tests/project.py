@@ -158,8 +158,8 @@ def inputs_of(manifest: Any, known: Mapping[str, Any], case: Case) -> dict[str, 
         if key not in at_first:
             name = getattr(one, "name", key)
             raise ConfigError(
-                f"{case.name}: {case.node.name} reads {name}: give its rows at the first step, "
-                f"given: {{inputs: [{{input: …{name}…, rows: […]}}]}}"
+                f"{case.name}: {case.node.name} reads {name}. Give its rows at the first "
+                f"step, as in given: {{inputs: [{{input: …{name}…, rows: […]}}]}}"
             )
     return found
 

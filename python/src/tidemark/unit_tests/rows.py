@@ -35,9 +35,9 @@ def rows_of(table: TableRows, root: Path) -> list[Row]:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise ConfigError(f"{table.file} is no JSON: {error}") from error
+        raise ConfigError(f"{table.file} is not valid JSON: {error}") from error
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise ConfigError(f"{table.file} has no list of rows")
+        raise ConfigError(f"{table.file} must hold a list of rows")
     return found
 
 
@@ -52,7 +52,7 @@ def text_of(path: Path) -> str:
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8") from error
+        raise ConfigError(f"{path} is not UTF-8: save it as UTF-8") from error
 
 
 def _rows_of_csv(text: str, place: str) -> list[Row]:
@@ -60,12 +60,13 @@ def _rows_of_csv(text: str, place: str) -> list[Row]:
     reader = csv.reader(io.StringIO(text.strip("\n")), skipinitialspace=True)
     lines = [[cell.strip() for cell in line] for line in reader if line]
     if not lines:
-        raise ConfigError(f"{place} has no header")
+        raise ConfigError(f"{place} has no header: write the names of columns into its first line")
     names, *rows = lines
     for row in rows:
         if len(row) != len(names):
             raise ConfigError(
-                f"{place}: a row has {len(row)} cells, the header {len(names)}: {','.join(row)}"
+                f"{place}: a row has {len(row)} cells, but the header has {len(names)}: "
+                f"{','.join(row)}"
             )
     return [_row(names, row) for row in rows]
 

@@ -364,7 +364,7 @@ def _message_of(case: Case, outcome: Outcome) -> str | None:
         and not outcome.success
         and case.alone not in {one.name for one in outcome.results}
     ):
-        said = "\n".join(outcome.errors) or "dbt did not load it (see its log)"
+        said = "\n".join(outcome.errors) or "dbt did not load it (see dbt's log)"
     if said is None:
         return None
     head, _, rest = said.replace(case.alone, str(case.node.name)).partition("\n")
@@ -377,7 +377,7 @@ def _problem_of(said: str | None, expected: str | None) -> str | None:
     if expected is None:
         return None if said is None else f"the load stopped: {said}"
     if said is None:
-        return f"expected an error with {expected!r}, but the load went through"
+        return f"expected an error with {expected!r}, but the load succeeded"
     flat = " ".join(said.split())
     if " ".join(expected.split()) in flat:
         return None

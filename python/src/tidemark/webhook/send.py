@@ -70,7 +70,10 @@ def webhook_of(environment: Mapping[str, str] = os.environ) -> Webhook | None:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"{URL_VARIABLE} is no URL that begins with https:// or http://")
+        raise ConfigError(
+            f"the environment variable {URL_VARIABLE} must be a URL that begins with https:// "
+            "or http://"
+        )
     form = _choice(environment, "TIDEMARK_WEBHOOK_FORMAT", FORMATS)
     when = _choice(environment, "TIDEMARK_WEBHOOK_ON", _WHEN)
     return Webhook(
@@ -85,7 +88,7 @@ def webhook_of(environment: Mapping[str, str] = os.environ) -> Webhook | None:
 def _choice(environment: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
     value = environment.get(name) or allowed[0]
     if value not in allowed:
-        raise ConfigError(f"{name} is one of {', '.join(allowed)}; found: {value!r}")
+        raise ConfigError(f"{name} must be one of {', '.join(allowed)}; found: {value!r}")
     return value
 
 

@@ -25,7 +25,7 @@ class BrokenRule(_Model):
     name: str
     rows: int
     on_fail: Literal["warn", "quarantine", "fail"] = Field(
-        description="What becomes of such a row; with more than at_most the load stops"
+        description="What Tidemark does with such a row; with more than at_most the load stops"
     )
 
 
@@ -46,17 +46,19 @@ class EntityRun(_Model):
     unchanged: int | None
     rejected: int | None
     rules: list[BrokenRule] = Field(
-        default=[], description="Rules that rows fail, also of a load that stopped"
+        default=[], description="Rules that rows fail, also in a load that stopped"
     )
     seconds: float
-    message: str | None = Field(description="Of what failed: a line without a value of any row")
+    message: str | None = Field(
+        description="The message of a failed model: a line without a value of any row"
+    )
 
 
 class OtherProblem(_Model):
     """Something else that failed or warned: a test, a model that is no entity, a seed."""
 
     name: str
-    resource_type: str = Field(description="dbt's: test, model, seed, …")
+    resource_type: str = Field(description="The type of the resource in dbt: test, model, seed, …")
     state: Literal["failed", "warned", "skipped"]
     message: str | None = Field(description="A line without a value of any row")
 
@@ -64,15 +66,17 @@ class OtherProblem(_Model):
 class RunSummary(_Model):
     """A run of dbt that has ended."""
 
-    version: Literal[1] = Field(default=1, description="Of this form")
-    invocation_id: str = Field(description="dbt's, as in tidemark_commits")
+    version: Literal[1] = Field(default=1, description="The version of this form")
+    invocation_id: str = Field(
+        description="The identity of dbt's invocation, as in tidemark_commits"
+    )
     project: str
     target: str
     command: str = Field(description="run, build or retry")
     success: bool
     started_at: dt.datetime = Field(description="UTC")
     ended_at: dt.datetime = Field(description="UTC")
-    business_date: dt.date | None = Field(description="As it was given to the run")
+    business_date: dt.date | None = Field(description="The dates as they were given to the run")
     entities: list[EntityRun]
     problems: list[OtherProblem]
 

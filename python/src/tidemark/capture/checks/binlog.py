@@ -71,7 +71,7 @@ def _check_server(config: CaptureConfig, database: Queries) -> Iterator[Finding]
     if settings.get("log_bin") != "ON":
         yield error(
             "the server writes no binary log",
-            "there is nothing to read changes from",
+            "capture has nothing to read changes from",
             "log_bin = bin and server_id = 1 in the server's configuration; then restart it",
         )
     for name, wanted in (("binlog_format", "ROW"), ("binlog_row_image", "FULL")):
@@ -80,7 +80,7 @@ def _check_server(config: CaptureConfig, database: Queries) -> Iterator[Finding]
             yield error(
                 f"{name} is {value}",
                 "the log does not have whole rows: changes are missing",
-                f"set global {name} = '{wanted}'; and in the server's configuration",
+                f"set global {name} = '{wanted}'; set it in the server's configuration too",
             )
     if "PARTIAL_JSON" in settings.get("binlog_row_value_options", ""):
         yield error(
@@ -95,9 +95,9 @@ def _check_server(config: CaptureConfig, database: Queries) -> Iterator[Finding]
         )
     elif server_id == str(config.server_id):
         yield error(
-            f"server_id {server_id} is that of the server itself",
+            f"server_id {server_id} belongs to the server itself",
             "the server refuses the connection",
-            "another `server_id`, one that no replica has",
+            "choose another `server_id`, one that no replica has",
         )
     yield from _check_expiry(settings)
 
@@ -108,7 +108,7 @@ def _check_expiry(settings: dict[str, str]) -> Iterator[Finding]:
     if 0 < seconds < _DAY:
         yield warning(
             f"the binary log is kept for {seconds / 3600:.1f} hours",
-            "a capture that is stopped for longer has to start anew",
+            "a capture that stops for longer must start anew",
             "set global binlog_expire_logs_seconds = 604800;",
         )
 

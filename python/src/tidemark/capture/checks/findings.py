@@ -98,24 +98,24 @@ def check_selection(config: CaptureConfig, tables: Sequence[Table]) -> Iterator[
         wanted = ", ".join(config.include) or "all"
         yield error(
             f"no table is selected (include: {wanted})",
-            "nothing would be captured",
-            _nearest(config.include, names) or "the user sees no table: grant it select on some",
+            "capture has nothing to read",
+            _nearest(config.include, names) or "grant the user select on some tables: it sees none",
         )
         return
     for pattern in config.include:
         if not any(selects(_only(config, pattern), name) for name in names):
             yield warning(
                 f"the pattern {pattern} selects no table",
-                "nothing of it would be captured",
-                _nearest([pattern], names) or "take it out of `include`",
+                "capture reads nothing for this pattern",
+                _nearest([pattern], names) or "take the pattern out of `include`",
             )
     columns = [f"{table.name}.{name}" for table in selected(config, tables) for name in table.types]
     for pattern in (*config.columns.include, *config.columns.exclude):
         if not any(matches(pattern, name) for name in columns):
             yield warning(
-                f"the pattern {pattern} of `columns` is that of no column",
-                "it changes nothing",
-                _nearest([pattern], columns) or "take it out of `columns`",
+                f"the pattern {pattern} of `columns` matches no column",
+                "the pattern changes nothing",
+                _nearest([pattern], columns) or "take the pattern out of `columns`",
             )
 
 
@@ -139,8 +139,8 @@ def check_keys(tables: Sequence[Table]) -> Iterator[Finding]:
     if keyless:
         yield warning(
             f"tables without primary key: {several(keyless)}",
-            "equal rows are counted, and each update is looked for by its whole row",
-            "add a primary key if there is one",
+            "the copy counts equal rows, and each update looks for its row by all columns",
+            "add a primary key to each table that can have one",
         )
 
 

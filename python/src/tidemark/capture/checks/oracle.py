@@ -75,13 +75,13 @@ def _check_server(login: Login, database: Queries) -> Iterator[Finding]:
     if log_mode != "ARCHIVELOG":
         yield error(
             f"log_mode is {log_mode}",
-            "the log is overwritten before it is read",
+            "the database overwrites the log before capture reads it",
             "shutdown immediate; startup mount; alter database archivelog; alter database open;",
         )
     if supplemental not in ("YES", "IMPLICIT"):
         yield error(
             "minimal supplemental logging is off",
-            "the log does not tell which rows were changed",
+            "the log does not name the rows that changed",
             "alter database add supplemental log data;",
         )
     held = {str(row[0]) for row in database.query("select privilege from session_privs")}
@@ -106,7 +106,7 @@ def _check_tables(database: Queries, tables: list[Table]) -> Iterator[Finding]:
     if missing:
         yield error(
             f"supplemental logging of all columns is off for {several(missing)}",
-            "updates do not have the columns that they leave as they are",
+            "updates lack the columns that they do not change",
             " ".join(
                 f"alter table {name} add supplemental log data (all) columns;" for name in missing
             ),

@@ -94,13 +94,13 @@ def _check_server(config: CaptureConfig, login: Login, database: Queries) -> Ite
     ):
         yield error(
             f"the user {login.user} may not replicate",
-            "it can read no log",
+            "the user can read no log",
             f'alter role "{login.user}" replication;',
         )
     if settings.get("max_slot_wal_keep_size") == "-1":
         yield warning(
             "max_slot_wal_keep_size is not set",
-            "while capture is stopped the server keeps its log, until its disk is full",
+            "the server keeps its log while capture is stopped, until its disk is full",
             "alter system set max_slot_wal_keep_size = '50GB'; select pg_reload_conf();",
         )
 
@@ -115,14 +115,14 @@ def _check_slot(config: CaptureConfig, active: Any, wal_status: Any) -> Iterator
     elif wal_status == "unreserved":
         yield warning(
             f"the replication slot {config.slot} is about to lose its log",
-            "then changes are missing",
+            "changes are missing from then on",
             f"start the capture now: tidemark capture {config.source}",
         )
     if active:
         yield warning(
             f"the replication slot {config.slot} is in use",
-            "one capture at a time can read it",
-            "a capture is running, or name another `slot`",
+            "only one capture can read the slot at a time",
+            "stop the other capture, or name another `slot`",
         )
 
 
@@ -136,7 +136,7 @@ def _check_room(database: Queries, settings: dict[str, Any]) -> Iterator[Finding
         if used >= limit:
             yield error(
                 f"all {limit} {what} are in use",
-                "capture needs one of its own",
+                "capture needs one for itself",
                 f"alter system set {setting} = {limit + 5}; then restart the server",
             )
 
@@ -175,7 +175,7 @@ def _check_tables(
     if unlogged:
         yield error(
             f"unlogged tables: {several([*unlogged])}",
-            "their changes are not in the log",
+            "the log does not have the changes of unlogged tables",
             " ".join(f"alter table {one.quoted} set logged;" for one in unlogged.values()),
         )
     yield from _check_identities(known)
@@ -204,7 +204,7 @@ def _check_identities(known: Sequence[tuple[Table, _Details]]) -> Iterator[Findi
         if named:
             yield error(
                 f"{what}: {several([*named])}",
-                "once captured, their updates and deletes fail in the database itself",
+                "once they are captured, the database itself refuses their updates and deletes",
                 " ".join(
                     f"alter table {one.quoted} replica identity {identity};"
                     for one in named.values()
@@ -230,7 +230,7 @@ def _check_publication(
             yield error(
                 f"the user {login.user} may not make the publication {name}: it does not own "
                 f"{several(strangers) if strangers else 'the right to create in the database'}",
-                "there is nothing to read the changes from",
+                "capture has nothing to read changes from",
                 f"as their owner: create publication {name} for table {quoted};",
             )
         return

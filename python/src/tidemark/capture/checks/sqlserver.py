@@ -61,13 +61,13 @@ def _check_server(login: Login, database: Queries) -> Iterator[Finding]:
     ):
         yield error(
             f"change data capture is off in the database {login.database}",
-            "there is nothing to read changes from",
+            "capture has nothing to read changes from",
             "exec sys.sp_cdc_enable_db;",
         )
     elif not database.value("select has_perms_by_name('cdc', 'SCHEMA', 'SELECT')"):
         yield error(
             f"the user {login.user} may not read the schema cdc",
-            "it can read no changes",
+            "the user can read no changes",
             f"grant select on schema::cdc to [{login.user}];",
         )
     try:
@@ -79,14 +79,14 @@ def _check_server(login: Login, database: Queries) -> Iterator[Finding]:
         agent = None
     if agent is None:
         yield warning(
-            "whether SQL Server Agent runs cannot be told",
-            "without it no changes are written to the change tables",
-            f"grant view server state to [{login.user}]; to have it checked",
+            "capture cannot see whether SQL Server Agent runs",
+            "without the agent, SQL Server writes no changes to the change tables",
+            f"to have it checked: grant view server state to [{login.user}];",
         )
     elif agent != "Running":
         yield error(
             f"SQL Server Agent is {agent}",
-            "no changes are written to the change tables",
+            "SQL Server writes no changes without it",
             "start the service SQL Server Agent",
         )
 

@@ -142,7 +142,7 @@ def pair_columns(source: Sequence[SourceColumn], copy: Copy) -> Pairing:
     for column in source:
         name, type_ = stored.pop(column.name.lower(), (column.name, ""))
         if not type_:
-            left_out[name] = "the copy does not have it"
+            left_out[name] = "missing in the copy"
         elif name.lower() in sensitive:
             left_out[name] = "sensitive"
         elif column.form is None:
@@ -153,11 +153,11 @@ def pair_columns(source: Sequence[SourceColumn], copy: Copy) -> Pairing:
             columns[name.lower()] = Column(name, column.name, column.type, column.form, type_)
         unknown |= bool(type_) and name.lower() not in columns
     for name, _ in stored.values():
-        left_out[name] = "the source does not have it"
+        left_out[name] = "missing in the source"
     keys = [columns.pop(key.lower(), None) for key in copy.keys]
     missing = [name for name, key in zip(copy.keys, keys, strict=True) if key is None]
     if missing:
-        reasons = ", ".join(f"{name} ({left_out.get(name, 'not there')})" for name in missing)
+        reasons = ", ".join(f"{name} ({left_out.get(name, 'missing')})" for name in missing)
         raise Incomparable(f"the key cannot be compared: {reasons}")
     chosen = [key for key in keys if key is not None]
     if not chosen and not columns:
@@ -220,7 +220,7 @@ def read_items(text: str) -> list[str | None]:
     while text[place] != "]":
         match = _ITEM.match(text, place)
         if match is None:
-            raise ValueError(f"no array: {text!r}")
+            raise ValueError(f"this text is not an array: {text!r}")
         if match[1] is None:
             items.append(None)
             place = match.end()

@@ -190,7 +190,8 @@ def land(
     try:
         if not state.snapshot_done:
             raise LandingError(
-                f"the snapshot of source {config.source!r} has not ended: nothing can be repaired"
+                f"the snapshot of source {config.source!r} has not ended, so nothing can "
+                f"be repaired: run tidemark replicator run-once {config.source!r}"
             )
         number, count = state.last_number(), 0
         lines: list[bytes] = []
@@ -213,5 +214,8 @@ def _write(state: CaptureState, number: int, lines: list[bytes]) -> int:
     try:
         write_atomically(path, gzip.compress(b"".join(lines), compresslevel=1))
     except OSError as error:
-        raise LandingError(f"{path} cannot be written ({error.strerror})") from error
+        raise LandingError(
+            f"{path} cannot be written ({error.strerror}): make room or mend the folder, and "
+            "start again"
+        ) from error
     return len(lines)

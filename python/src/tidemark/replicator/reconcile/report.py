@@ -74,8 +74,8 @@ def print_results(out: Console, source: str, results: Sequence[TableResult]) -> 
         if result.skipped:
             _line(
                 out,
-                f"{result.table}: {result.skipped:,} rows were not repaired: the copy cannot hold "
-                "their values",
+                f"{result.table}: {result.skipped:,} rows were not repaired, because the "
+                "copy cannot hold their values",
             )
         if result.repaired and result.differs and not result.skipped:
             _line(

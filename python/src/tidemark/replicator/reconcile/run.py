@@ -206,10 +206,10 @@ class Reconciler:
         if model is None:
             return self._without_model(table)
         if table not in columns:
-            raise Incomparable("the source does not have it, or does not capture it")
+            raise Incomparable("the source does not have the table, or does not capture it")
         copy = describe_copy(self._ask, model.name)
         if not copy.types:
-            raise Incomparable(f"{copy.relation} is not there: nothing was applied yet")
+            raise Incomparable(f"{copy.relation} is not there, because nothing was applied yet")
         pairing = pair_columns(columns[table], copy)
         work = _Table(
             model,
@@ -224,7 +224,7 @@ class Reconciler:
     def _without_model(self, table: str) -> TableResult:
         rows = int(self._database.value(f"select count(*) from {self._dialect.table(table)}"))
         if rows:
-            raise Incomparable("it has no model yet: run-once makes one")
+            raise Incomparable("the table has no model yet: tidemark replicator run-once makes one")
         return TableResult(table, "")
 
     def _look(self, work: _Table, table: str) -> TableResult:
@@ -334,10 +334,10 @@ class Reconciler:
 
 def _unrepairable(work: _Table) -> str | None:
     if work.ordered:
-        return "sequence_by orders its events, and a corrective one has no place in that order"
+        return "sequence_by orders the events, and a corrective event has no place in that order"
     if not work.pairing.keys and work.pairing.only_here:
         names = ", ".join(work.pairing.left_out)
-        return f"it has no key, and not all of its columns can be compared ({names})"
+        return f"the table has no key, and these of its columns cannot be compared: {names}"
     return None
 
 

@@ -53,7 +53,7 @@ class Work:
         login = self.operated.start_java("reconcile")
         invoker = Invoker.quiet(
             self.operated.run_options(self.target),
-            "the dbt project cannot be parsed: `dbt parse` says why",
+            "the dbt project cannot be parsed: run `dbt parse` to see why",
         )
         found = known_models(model_folder(self.operated.project, config))
         # what concerns a whole database is no table
