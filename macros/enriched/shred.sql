@@ -33,7 +33,7 @@ where
     {%- set found = modules.re.fullmatch('iglu:([a-zA-Z0-9_.-]+)/([a-zA-Z0-9_-]+)/([a-zA-Z0-9_-]+)/([1-9][0-9]*-(?:[*]|0|[1-9][0-9]*)-(?:[*]|0|[1-9][0-9]*))', schema | string) -%}
     {%- if not found -%}
         {%- do tidemark.raise_error('usage',
-            "shred('" ~ schema ~ "'): expected one schema and its model, such as 'iglu:com.acme/product/jsonschema/1-*-*', vendor/name/format/model-revision-addition"
+            "shred('" ~ schema ~ "') is not a pattern of one schema. Write vendor/name/format/model-revision-addition, such as 'iglu:com.acme/product/jsonschema/1-*-*'"
         ) -%}
     {%- endif -%}
     {{return({'uri': schema, 'vendor': found.group(1), 'name': found.group(2), 'format': found.group(3), 'version': found.group(4)}) }}

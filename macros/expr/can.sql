@@ -2,7 +2,7 @@
     at the other end of a wire what needs no Spark here; plain `type: spark` none. Nothing else asks which adapter it is. -#}
 {%- macro can(capability) -%}
     {%- if capability not in tidemark.capabilities() -%}
-        {%- do exceptions.raise_compiler_error('tidemark.can: there is no capability `' ~ capability ~ '`') -%}
+        {%- do exceptions.raise_compiler_error('tidemark.can: there is no capability `' ~ capability ~ '`. Name one of tidemark.capabilities') -%}
     {%- endif -%}
     {{ return(adapter.type() == 'tidemark' and (capability in ['load', 'call_python', 'report_errors'] or adapter.has_session())) }}
 {%- endmacro -%}

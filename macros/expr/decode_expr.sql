@@ -46,7 +46,7 @@
         {{ return(tidemark._decode_array(text, argument, type, depth)) }}
     {%- endif -%}
     {%- do tidemark.raise_error('configuration',
-        "no encoding is called '" ~ encoding ~ "'; allowed: " ~ tidemark.encodings() | join(', ')
+        "there is no encoding '" ~ encoding ~ "'. Use one of " ~ tidemark.encodings() | join(', ')
         ~ ' (decimal_bytes with a scale, decimal_bytes:2; array with the encoding of its items, array:iso)'
     ) -%}
 {%- endmacro -%}

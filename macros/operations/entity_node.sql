@@ -13,10 +13,10 @@
     {%- if of_name or of_table -%}
         {%- set tables = [] -%}
         {%- for node in of_name or of_table -%}{%- do tables.append(node['schema'] ~ '.' ~ node['alias']) -%}{%- endfor -%}
-        {%- do tidemark.raise_error('usage', 'there are several models named ' ~ entity ~ ': say which one by its table, ' ~ tables | join(' or ')) -%}
+        {%- do tidemark.raise_error('usage', 'there are several models named ' ~ entity ~ '. Name one of them by its table: ' ~ tables | join(' or ')) -%}
     {%- endif -%}
     {%- do tidemark.raise_error('usage',
-        'there is no ' ~ kinds | join(' or ') ~ " model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names) if names else '')
+        'there is no ' ~ kinds | join(' or ') ~ " model named '" ~ entity ~ "'. Name such a model" ~ (tidemark._did_you_mean(entity, names) if names else '')
     ) -%}
 {%- endmacro -%}
 
@@ -24,7 +24,7 @@
 {%- macro refuse_events(cfg, operation) -%}
     {%- if cfg['extract'] == 'events' -%}
         {%- do tidemark.raise_error('usage',
-            operation ~ ' is for extracts: ' ~ cfg['entity'] ~ ' has change events. Its log has every change with its sequence number'
+            operation ~ ' is for extracts: ' ~ cfg['entity'] ~ ' has change events. Read the log instead, which has every change with its sequence number'
         ) -%}
     {%- endif -%}
 {%- endmacro -%}

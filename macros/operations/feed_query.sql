@@ -6,7 +6,7 @@
     {%- set macro_name = 'net_changes' if tidemark.is_true(net) else 'change_feed' -%}
     {%- set states = tidemark.commits_relations(tidemark.run_config())['states'] -%}
     {%- if not tidemark.relation_exists(states) -%}
-        {%- do tidemark.raise_error('data', entity ~ ': nothing was loaded yet, so there are no changes: ' ~ states ~ ' is not there. Run the model first') -%}
+        {%- do tidemark.raise_error('data', entity ~ ': there are no changes, as nothing was loaded yet: ' ~ states ~ ' is not there. Run the model first') -%}
     {%- endif -%}
     {#- the number of states rises with each, also where the clock has gone back -#}
     {%- set news_sql = "select concat_ws(' ', cast(count(*) as string), cast(max(state_at) as string)) from " ~ states ~ ' where relation = '

@@ -39,11 +39,11 @@
             {%- do last.append(row['commit_id'] ~ ' (' ~ ('' if entity else row['entity'] ~ ' ') ~ (row['business_date'] or row['kind']) ~ ')') -%}
         {%- endfor -%}
         {%- do tidemark.raise_error('usage',
-            'there is no commit ' ~ id ~ (' of ' ~ entity if entity else '') ~ '; the last ones are ' ~ (last | join(', ') or 'none')
+            'there is no commit ' ~ id ~ (' of ' ~ entity if entity else '') ~ '. Name one of the last commits: ' ~ (last | join(', ') or 'none')
         ) -%}
     {%- elif rows | length > 1 -%}
         {%- do tidemark.raise_error('usage',
-            'commit ' ~ id ~ ' is there of ' ~ rows | map(attribute='entity') | sort | join(' and ') ~ ': say with `entity` which one is meant'
+            'commit ' ~ id ~ ' is there of ' ~ rows | map(attribute='entity') | sort | join(' and ') ~ '. Name one of them with `entity`'
         ) -%}
     {%- endif -%}
     {%- set row = rows[0] -%}
@@ -77,7 +77,7 @@
         {%- do names.append(row[0]) -%}
     {%- endfor -%}
     {%- do tidemark.raise_error('usage',
-        "there is no cdc, scd2, feed, atomic or shred model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names | unique | list) if names else '')
+        "there is no cdc, scd2, feed, atomic or shred model named '" ~ entity ~ "'. Name such a model" ~ (tidemark._did_you_mean(entity, names | unique | list) if names else '')
     ) -%}
 {%- endmacro -%}
 

@@ -68,14 +68,14 @@
     {%- for row in run_query('describe query ' ~ sql) -%}
         {%- if tidemark.is_shortened(row[1]) -%}
             {%- do tidemark.raise_error('configuration',
-                'column `' ~ row[0] ~ '` has a struct of more fields than Spark tells: raise spark.sql.debug.maxToStringFields '
+                'column `' ~ row[0] ~ '` has a struct with more fields than Spark prints. Raise spark.sql.debug.maxToStringFields '
                 ~ '(25, if it is not set) in the server_side_parameters of the profile, or on the server'
             ) -%}
         {%- endif -%}
         {#- fields are not quoted here, so that one may be called what ends its type -#}
         {%- if not tidemark.is_type_text(tidemark.quoted_type(row[1])) -%}
             {%- do tidemark.raise_error('data',
-                'column `' ~ row[0] ~ '` has a field whose name cannot be told from its type: rename it in the SELECT of the model'
+                'column `' ~ row[0] ~ '` has a field whose name cannot be told from its type. Rename the field in the SELECT of the model'
             ) -%}
         {%- endif -%}
         {%- do columns.append({'name': row[0], 'type': row[1]}) -%}

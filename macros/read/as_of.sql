@@ -72,7 +72,7 @@ where
     {%- if by == 'event_time' -%}
         {%- set moment = tidemark.moment_of(date, 'tidemark.as_of: date') if modules.re.match('[0-9]{4}-[0-9]{2}-[0-9]{2}', date | string | trim) else none -%}
         {%- if not moment -%}
-            {%- do tidemark.raise_error('usage', "tidemark.as_of: by event_time a moment of the source is needed, such as '2026-03-04 12:00:00', found: '" ~ date ~ "'") -%}
+            {%- do tidemark.raise_error('usage', "tidemark.as_of: by event_time needs a moment of the source, such as '2026-03-04 12:00:00', found: '" ~ date ~ "'") -%}
         {%- endif -%}
         {{ return("coalesce(_event_time <= timestamp'" ~ moment['value'] ~ "', true)") }}
     {%- elif by == 'sequence' -%}

@@ -19,7 +19,7 @@
     {%- if not execute -%}{{ return(none) }}{%- endif -%}
     {%- if relation is string or relation is none or not relation.identifier -%}
         {%- do tidemark.raise_error('usage',
-            'tidemark.' ~ macro_name ~ " takes the relation of an entity, as in tidemark." ~ macro_name ~ "(ref('airports')), found: " ~ relation
+            'tidemark.' ~ macro_name ~ " takes the relation of an entity, found: " ~ relation ~ ". Write the call as in tidemark." ~ macro_name ~ "(ref('airports'))"
         ) -%}
     {%- endif -%}
     {%- set base, _, side = relation.identifier.rpartition('__') -%}

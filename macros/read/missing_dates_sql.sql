@@ -83,7 +83,7 @@ where kind in ('load', 'full_refresh') and business_date is not null and commit_
     {%- for name in given -%}
         {%- if name not in names -%}
             {%- do tidemark.raise_error('configuration',
-                'dates_are_complete: every is day, weekday or a list of ' ~ names | join(', ') ~ '; found: ' ~ every
+                'dates_are_complete: every must be day, weekday or a list of ' ~ names | join(', ') ~ '; found: ' ~ every
             ) -%}
         {%- endif -%}
         {%- do days.append(names.index(name)) -%}

@@ -3,7 +3,7 @@
     {%- set name = relation.schema ~ '.' ~ relation.identifier -%}
     {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
     {%- set row = tidemark.query_rows(tidemark.optimized_version_sql(commits['states'], name))[0] -%}
-    {%- set how = ": dbt run-operation compact --args '{entity: " ~ relation.identifier ~ "}'" -%}
+    {%- set how = ". Run dbt run-operation compact --args '{entity: " ~ relation.identifier ~ "}'" -%}
     {%- if not row['compact_count'] -%}
         {%- do tidemark.raise_error('data', 'tidemark.read_optimized: ' ~ relation ~ ' was never compacted' ~ how) -%}
     {%- elif row['table_id'] != tidemark.table_id(relation) -%}

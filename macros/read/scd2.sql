@@ -62,7 +62,7 @@ where _operation <> 'D'
 {#- With both axes all that ever was known is asked for. -#}
 {%- macro _check_axes(axes, known_at) -%}
     {%- if axes | length > 1 and known_at is not none -%}
-        {%- do tidemark.raise_error('usage', 'tidemark.scd2: known_at is for one axis: with axes: [business, system] each row says when it was known') -%}
+        {%- do tidemark.raise_error('usage', 'tidemark.scd2: known_at is for one axis, as each row of axes: [business, system] has its own time. Leave out known_at') -%}
     {%- endif -%}
 {%- endmacro -%}
 

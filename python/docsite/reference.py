@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from docsite.bill import bundled_table, dependencies_table
 from docsite.markdown import demote, table
+from docsite.messages import messages_text
 from docsite.tree import ROOT, Generator, SiteError, readme_section
 from tidemark.cli import cli
 from tidemark.model import settings as models
@@ -54,6 +55,7 @@ def generators(root: Path = ROOT) -> dict[str, Generator]:
         "spark-settings": lambda _: spark_table(),
         "macro": macro,
         "commands": lambda _: commands_text(cli),
+        "messages": lambda _: messages_text(root),
         "docs": block,
         "readme": readme_section(root),
         "bundled": lambda _: bundled_table(),

@@ -27,7 +27,10 @@ def serve() -> None:
     options = RunOptions(dates=[], project_dir=root, profiles_dir=find_profiles(root))
     prepare_environment(root)
     with session_expected(), projects_kept():
-        Invoker.quiet(options, "the project cannot be parsed").session()
+        Invoker.quiet(
+            options,
+            "the project cannot be parsed. Correct the project: dbt parse shows the problems",
+        ).session()
         print(json.dumps({"codes": []}), file=answers)
         for line in sys.stdin:
             order = json.loads(line)

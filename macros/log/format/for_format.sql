@@ -2,6 +2,6 @@
     Each returns a list of statements, run in order. Iceberg does as Delta what has no macro of its own. -#}
 {%- macro for_format(file_format, name) -%}
     {%- set found = tidemark[file_format ~ '__' ~ name] or (file_format == 'iceberg' and tidemark['delta__' ~ name]) -%}
-    {%- if not found -%}{%- do tidemark.raise_error('configuration', 'no ' ~ name ~ ' for file_format ' ~ file_format) -%}{%- endif -%}
+    {%- if not found -%}{%- do tidemark.raise_error('configuration', 'no ' ~ name ~ ' for file_format ' ~ file_format ~ '. Set file_format to delta or iceberg') -%}{%- endif -%}
     {{ return(found) }}
 {%- endmacro -%}

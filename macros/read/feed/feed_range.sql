@@ -12,7 +12,7 @@
     {%- if kept -%}{{ return(tidemark.kept_feed_range(relation, commits, asked, pulls, macro_name)) }}{%- endif -%}
     {%- set node = tidemark.node_of(relation) -%}
     {%- if node is none -%}
-        {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ': ' ~ relation ~ ' is neither a cdc nor a feed model of this project') -%}
+        {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ': ' ~ relation ~ ' is neither a cdc nor a feed model of this project. Give the ref of such a model') -%}
     {%- endif -%}
     {%- set cfg = tidemark.entity_config(node) -%}
     {%- set last = tidemark.last_pulls(commits) if tidemark.is_feed_model() else [] -%}
@@ -63,7 +63,7 @@
 {#- The range of a kept feed, whose rows are taken as they are. What is run later has no end: it reads all that the feed has by then. -#}
 {%- macro kept_feed_range(relation, commits, asked, pulls, macro_name) -%}
     {%- if macro_name != 'change_feed' -%}
-        {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ' reads entities; ' ~ relation.identifier ~ ' is a feed: use tidemark.change_feed') -%}
+        {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ' reads entities; ' ~ relation.identifier ~ ' is a feed. Use tidemark.change_feed') -%}
     {%- endif -%}
     {%- for name in ['from', 'to'] if asked[name] is not none and not modules.re.fullmatch('[0-9]{1,18}', asked[name] | string) -%}
         {%- do tidemark.raise_error('usage', 'tidemark.change_feed: ' ~ name ~ ' of a feed must be a commit id, found: ' ~ asked[name]) -%}
@@ -112,7 +112,7 @@
         {%- do tidemark.raise_error('usage',
             'tidemark.change_feed: changes of ' ~ relation.identifier ~ ' are kept from commit ' ~ limit['first'] ~ ', and from='
             ~ (limit['from'] or 'the beginning') ~ ' lies before it. '
-            ~ ('To go on from there, build the feed again with --full-refresh' if pulls else 'The first available from is ' ~ limit['first'])
+            ~ ('Build the feed again with --full-refresh' if pulls else 'The first available from is ' ~ limit['first'])
         ) -%}
     {%- endfor -%}
 {%- endmacro -%}
@@ -131,7 +131,7 @@
     {%- if relations | length <= 1 -%}{{ return({'from': from, 'to': none if is_later else to, 'marks': read}) }}{%- endif -%}
     {%- if is_later and from and model['config']['materialized'] == 'view' -%}
         {%- do tidemark.raise_error('usage',
-            'tidemark.change_feed: a view of ' ~ source ~ ' cannot begin at a commit, as that feed has several entities, of which some come late: leave out from'
+            'tidemark.change_feed: a view of ' ~ source ~ ' cannot begin at a commit, as the feed has several entities, and some come late. Leave out from'
         ) -%}
     {%- endif -%}
     {%- set ends = {
@@ -180,7 +180,7 @@
     {%- if not span['config'] -%}
         {%- set nothing = tidemark.span_before_commits(cfg, ends['from'], ends.get('to')) -%}
         {%- if nothing -%}{{ return(nothing) }}{%- endif -%}
-        {%- do tidemark.raise_error('data', what ~ ': ' ~ cfg['entity'] ~ ' has no commits yet: run it first') -%}
+        {%- do tidemark.raise_error('data', what ~ ': ' ~ cfg['entity'] ~ ' has no commits yet. Run the model first') -%}
     {%- endif -%}
     {%- for name, moment in moments.items() if moment -%}
         {%- do tidemark.check_moment(cfg, commits, span, dict(moment, end=name, argument=argument if name == 'from' else name), what) -%}
@@ -194,19 +194,19 @@
     {%- endif -%}
     {%- if span['from'] > span['to'] -%}
         {%- do tidemark.raise_error('usage',
-            what ~ ': from (commit ' ~ span['from'] ~ ') lies after to (commit ' ~ span['to'] ~ ') in the commits of ' ~ cfg['entity']
+            what ~ ': from (commit ' ~ span['from'] ~ ') lies after to (commit ' ~ span['to'] ~ ') in the commits of ' ~ cfg['entity'] ~ '. Give an earlier from'
         ) -%}
     {%- endif -%}
     {%- if span['from'] < (span['floor_id'] if moments['from'] else cleaned_to) -%}
         {%- do tidemark.raise_error('usage',
             what ~ ': changes of ' ~ cfg['entity'] ~ ' are kept from commit ' ~ span['floor_id'] ~ ' (completed ' ~ span['floor_at']
             ~ '), and ' ~ argument ~ '=' ~ (ends['from'] or 'the beginning') ~ ' lies before it. '
-            ~ ('To go on from there, build the feed again with --full-refresh' if pulls else 'The first available ' ~ argument ~ ' is ' ~ span['floor_id'])
+            ~ ('Build the feed again with --full-refresh' if pulls else 'The first available ' ~ argument ~ ' is ' ~ span['floor_id'])
         ) -%}
     {%- elif moments['to'] and span['to'] < span['log_start_id'] and not (pulls or ends.get('waits')) -%}
         {%- do tidemark.raise_error('usage',
-            what ~ ': the log of ' ~ cfg['entity'] ~ ' was begun anew in commit ' ~ span['log_start_id'] ~ ', and to=' ~ ends['to']
-            ~ ' lies before it. What there was before is in the tables named ' ~ cfg['target'].identifier ~ '__log_<commit>, until they are cleaned'
+            what ~ ': the log of ' ~ cfg['entity'] ~ ' was started again in commit ' ~ span['log_start_id'] ~ ', and to=' ~ ends['to']
+            ~ ' lies before it. Give a later to. Until they are cleaned, the tables named ' ~ cfg['target'].identifier ~ '__log_<commit> have the earlier rows'
         ) -%}
     {%- endif -%}
     {%- do span.update({'correction_count': run_query(tidemark.count_corrections_sql(commits['states'], cfg['relation'], span))[0][0]}) -%}
@@ -217,12 +217,12 @@
 {%- macro check_moment(cfg, commits, span, moment, what) -%}
     {%- set end, shown = moment['end'], what ~ ': ' ~ moment['argument'] -%}
     {%- if moment['kind'] == 'timestamp' and span[end ~ '_is_future'] is none -%}
-        {%- do tidemark.raise_error('usage', shown ~ ' is no timestamp: ' ~ moment['value']) -%}
+        {%- do tidemark.raise_error('usage', shown ~ ' is not a timestamp: ' ~ moment['value'] ~ '. Write it such as 2026-03-04 09:30:00') -%}
     {%- elif moment['kind'] == 'timestamp' and (span[end ~ '_is_future'] or (span['inflight_at'] is not none and span[end ~ '_is_open'])) -%}
         {%- do tidemark.raise_error('usage',
             shown ~ '=' ~ moment['value'] ~ (' lies in the future' if span[end ~ '_is_future'] else
                 ' is not closed yet: commit ' ~ span['inflight_id'] ~ ' of ' ~ cfg['entity'] ~ ', begun ' ~ span['inflight_at'] ~ ', is in flight')
-            ~ '. The last completed commit is ' ~ span['last_id'] ~ (', where a range without `to` ends' if end == 'to' else '')
+            ~ '. Give an earlier moment. The last completed commit is ' ~ span['last_id'] ~ (', where a range without `to` ends' if end == 'to' else '')
         ) -%}
     {%- elif moment['kind'] != 'timestamp' and span[end ~ '_id'] is none -%}
         {%- set known = [] -%}
@@ -231,7 +231,7 @@
         {%- endfor -%}
         {%- do tidemark.raise_error('usage',
             what ~ ': ' ~ cfg['entity'] ~ (' has no completed commit ' if moment['kind'] == 'commit' else ' has not loaded business date ') ~ moment['value']
-            ~ '; there are ' ~ known | join(', ')
+            ~ '. Give one of ' ~ known | join(', ')
         ) -%}
     {%- endif -%}
 {%- endmacro -%}
@@ -241,7 +241,7 @@
     {%- set named = [images] if images is string else images -%}
     {%- set wanted = cfg['feed_images'] if images is none else named | list -%}
     {%- for image in wanted if image not in ['pre', 'post', 'change'] -%}
-        {%- do tidemark.raise_error('usage', 'tidemark.' ~ what ~ ": images are pre, post and change, found: '" ~ image ~ "'") -%}
+        {%- do tidemark.raise_error('usage', 'tidemark.' ~ what ~ ": images must be pre, post or change, found: '" ~ image ~ "'") -%}
     {%- endfor -%}
     {{ return(wanted) }}
 {%- endmacro -%}
@@ -264,7 +264,7 @@
 {%- macro commit_at(relation, moment, what, argument) -%}
     {%- set node = tidemark.node_of(relation) -%}
     {%- if node is none -%}
-        {%- do tidemark.raise_error('usage', what ~ ': ' ~ relation ~ ' is not a cdc model of this project') -%}
+        {%- do tidemark.raise_error('usage', what ~ ': ' ~ relation ~ ' is not a cdc model of this project. Give the ref of such a model') -%}
     {%- endif -%}
     {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
     {{ return(tidemark.span_of(tidemark.entity_config(node), commits, {'from': moment, 'argument': argument}, what)['from']) }}

@@ -28,7 +28,7 @@ distribute by _bucket
 {%- endmacro -%}
 
 {%- macro other_run_message(model) -%}
-    {{ return(model ~ ': another run of it has read the same changes meanwhile; this one wrote nothing. Run it again') }}
+    {{ return(model ~ ': another run of the model read the same changes meanwhile. This run wrote nothing. Run the model again') }}
 {%- endmacro -%}
 
 {#- The UTC date on which a commit began, from its id. -#}

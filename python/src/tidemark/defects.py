@@ -21,8 +21,8 @@ def report_defect(error: BaseException, doing: str) -> str:
     lines = "".join(traceback.format_exception_only(error)).strip().splitlines()
     log = _written(f"{dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M:%S} UTC  {doing}\n{_trace(error)}\n")
     return (
-        f"{doing} stopped {_place(error)}, where this is not foreseen: {lines[-1]}\n"
-        f"That is a defect of Tidemark. What it was at is told in {log}"
+        f"{doing} stopped {_place(error)} by an unexpected error: {lines[-1]}\nThis is a defect "
+        f"of Tidemark. Report it with the trace in {log}"
     )
 
 

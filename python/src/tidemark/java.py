@@ -14,8 +14,8 @@ from tidemark.errors import JavaError
 MINIMUM_JAVA = 17
 _VERSION = re.compile(r'version "(?P<version>[^"]+)"')
 _HOW = (
-    "install it (apt install openjdk-17-jre-headless / brew install openjdk@17) "
-    "and, if several are installed, set JAVA_HOME to it"
+    "install Java (apt install openjdk-17-jre-headless / brew install openjdk@17). If several "
+    "are installed, set JAVA_HOME to the right one"
 )
 
 

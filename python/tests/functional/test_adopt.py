@@ -123,7 +123,7 @@ def test_coming_from_dbt_snapshots(project: Any, maker: str) -> None:
     ]
     arguments = f"{{entity: customers, table: {schema}.customers_snapshot}}"
     again = project.dbt("run-operation", "adopt", "--args", arguments, expect_pass=False)
-    assert "customers has loaded 2026-03-04 by itself: adopt begins a log" in again.output
+    assert "customers has loaded 2026-03-04 already, but adopt needs an empty log" in again.output
 
 
 def test_versions(module_project: Any) -> None:

@@ -57,7 +57,7 @@ def test_died_in_full_refresh(project: Project, point: str) -> None:
     die_at(project, point, "--full-refresh", "--select", "events")
     result = project.dbt("run", expect_pass=False)
     assert result.statuses["events"] == "success"
-    assert "was read anew by commit" in result.messages["products"]
+    assert "was built again by commit" in result.messages["products"]
     kinds = project.sql(
         "select kind, state from tidemark_commits where entity = 'events' order by commit_id"
     )
@@ -113,7 +113,7 @@ def test_full_refresh__of_nothing(project: Project) -> None:
     assert versions_of(project) == before
     archived = file.rename(project.root / "one.tsv")
     output = project.dbt("run", "--full-refresh").output
-    assert "so its tables stay as they are" in output
+    assert "so the tables stay as they are" in output
     assert versions_of(project) == before
     assert project.sql("show tables like 'events_2*'") == []
     archived.rename(file)
@@ -121,7 +121,7 @@ def test_full_refresh__of_nothing(project: Project) -> None:
 
     project.sql("drop table events")
     error = project.dbt("run", expect_pass=False).error
-    assert "read all that has landed again with --full-refresh" in error
+    assert "read all landed files again with --full-refresh" in error
     project.dbt("run", "--full-refresh")
     assert ids_of(project) == [event_id(1), event_id(2)]
     assert commits_of(project)[-1] == (3, 2, 1, 0, 0, 0, 0, 0)

@@ -127,10 +127,10 @@ def test_built_again(module_project: Any) -> None:
     assert "_known_from" not in module_project.sql(f"select * from {known.name}")[0]
     known.keep(KEPT.replace(both, one).replace("'))", f"'), axes={both})"))
     failed = module_project.dbt("run", "--select", known.name, expect_pass=False)
-    assert "say `axes: [business, system]` under meta.tidemark" in failed.messages[known.name]
+    assert "Set `axes: [business, system]` under meta.tidemark" in failed.messages[known.name]
     known.keep(KEPT.replace("'))", f"'), axes={one})"))
     failed = module_project.dbt("run", "--select", known.name, expect_pass=False)
-    assert "the body must yield `_known_from`" in failed.messages[known.name]
+    assert "the body lacks `_known_from`" in failed.messages[known.name]
     known.keep()
     assert "as its axes changed" in known.follow()
     known.check()

@@ -118,7 +118,7 @@ def test_rejects__fail(module_project: Any) -> None:
         "null_value: name: 1 row",
         "unreadable: 2 rows",
         '"age":"x1"',
-        "say which encoding it has (options: {encoding: windows-1252} in meta.tidemark)",
+        "Name its encoding (options: {encoding: windows-1252} in meta.tidemark)",
         "on_reject: quarantine",
     ]:
         assert line in result.error
@@ -177,7 +177,7 @@ def test_rejects__quarantine(module_project: Any) -> None:
     commit = loose.commits("commit_id")[-1][0]
     told = (
         "[WARNING]: loose: 7 of 7 rows of business date 2026-01-02 went to quarantine (2 duplicate_key, "
-        "2 unreadable, 1 cast_failed: age, 1 null_key: id, 1 null_value: name). To see them: select * from "
+        "2 unreadable, 1 cast_failed: age, 1 null_key: id, 1 null_value: name). To see these rows: select * from "
         f"{module_project.schema}.loose__rejects where _commit_id = {commit}"
     )
     assert told in result.output
@@ -723,7 +723,7 @@ def test_folders_of_the_folder(module_project: Any) -> None:
         (folder / "part.jsonl").write_text(f"{line}\n", encoding="utf-8")
         (folder / "part.jsonl.bak").write_text(f"{line}\n", encoding="utf-8")
     error = by_hour.run("2026-01-01", expect_pass=False).error
-    assert "of a folder only the files right in it are read" in error and "/h01/part.jsonl" in error
+    assert "location is a folder" in error and "/h01/part.jsonl" in error
     by_hour.write(options={"recursiveFileLookup": True, "pathGlobFilter": "*.jsonl"})
     by_hour.run("2026-01-01")
     assert by_hour.rows("id, name") == [(1, "a"), (2, "b")]
@@ -733,12 +733,12 @@ def test_folders_of_the_folder(module_project: Any) -> None:
 def test_missing_date_and_file(module_project: Any) -> None:
     lost = Entity(module_project, "lost", PEOPLE)
     result = module_project.dbt("run", "--select", "lost", expect_pass=False)
-    assert "which business date?" in result.error
+    assert "the run has no business date" in result.error
     for value in ("yesterday", "2026-02-30", "20260101"):
         result = lost.run(value, expect_pass=False)
         assert "business_date must be a date such as 2026-03-04" in result.error
     result = lost.run("2026-01-01", expect_pass=False)
-    assert "no extract for business date 2026-01-01: there is nothing at" in result.error
+    assert "no extract for business date 2026-01-01. There is no file at" in result.error
     assert "Java" not in result.output and "at org." not in result.output
     module_project.dbt("compile", "--select", "lost")
     assert not lost.exists()

@@ -135,7 +135,7 @@ def test_columns_of_a_table_without_key(module_project: Any) -> None:
     lines.write()
     lines.land([delete({"a": "1", "b": "x"})])
     error = lines.run(expect_pass=False).error
-    assert "columns leaves out `b`, which it took so far, and without unique_key a row is found by all its values" in error  # fmt: skip
+    assert "columns leaves out `b`, which it took so far. Without unique_key an event finds a row by all its values" in error  # fmt: skip
     lines.settings["columns"] = None
     lines.write()
     lines.run()

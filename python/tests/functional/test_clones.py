@@ -129,7 +129,7 @@ def test_clone__goes_on_by_itself(project: Any) -> None:
     left.mkdir(parents=True)
     (left / "part.parquet").touch()
     if project.file_format == "delta":  # Iceberg's tables lie in a folder of any name
-        assert "has files, and no table of the catalog" in clone(entity, expect_pass=False).output
+        assert "has files, but no table of the catalog" in clone(entity, expect_pass=False).output
         assert (left / "part.parquet").exists()
         (left / "_tidemark_clone").touch()
     clone(entity)
@@ -144,7 +144,7 @@ def test_promote__as_if_loaded_in_place(project: Any) -> None:
     own = project.schema
     load(entity, "2026-03-01", "2026-03-02")
     load(alone, "2026-03-01", "2026-03-02")
-    assert "is no clone of" in promote(entity, expect_pass=False).output
+    assert "is not a clone of" in promote(entity, expect_pass=False).output
     clone(entity)
     assert "nothing to promote" in promote(entity).output
     with schema_of_clones(project):
@@ -172,7 +172,7 @@ def test_promote__as_if_loaded_in_place(project: Any) -> None:
     load(entity, "2026-03-03")
     was = told(entity, own)
     said = " ".join(promote(entity, expect_pass=False).output.split())
-    assert "it has moved since it was cloned" in said and "(load, 2026-03-03)" in said
+    assert "the original has moved since it was cloned" in said and "(load, 2026-03-03)" in said
     assert told(entity, own) == was
 
 
@@ -262,7 +262,9 @@ def test_events__cloned_and_promoted(project: Any) -> None:
     entity.load([insert({"id": 4, "name": "dee"})])
     assert entity.rows("id, name") == [(1, "anna"), (3, None), (4, "dee")]
     erased = entity.operate("erase_key", key="{id: 1}")
-    assert f"clones of it may have the key still: {dev}.people." in " ".join(erased.output.split())
+    assert f"clones of the entity may still have the key: {dev}.people." in " ".join(
+        erased.output.split()
+    )
     assert len(project.sql(f"select * from {dev}.people where id = 1")) == 1
 
 

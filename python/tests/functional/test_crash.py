@@ -373,7 +373,7 @@ def test_taken_for_dead(module_project: Any, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(files, "_is_shared", lambda configuration: True)
     outcome = "rolled_back"
     result = slow.load("2026-01-02", "id,name\n1,ann\n", expect_pass=False)
-    assert "another run has taken this one for dead" in result.error
+    assert "another run took this run for dead" in result.error
     outcome = "completed"
     slow.load("2026-01-03", "id,name\n2,bo\n")
     assert slow.rows("name", "__log", f"_commit_id = {taken[1]}") == [("bo",)]

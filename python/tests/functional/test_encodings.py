@@ -147,7 +147,7 @@ def test_csv__open_quote(
 def test_csv__cut(module_project: Any) -> None:
     people = Entity(module_project, "cut_people", {"id": "int", "name": "string"})
     error = people.load("2026-01-01", 'id,name\n1,a\n2,"b\n3,c\n', expect_pass=False).error
-    assert "2026-01-01.csv ends within a quote that nothing closes" in error
+    assert "2026-01-01.csv ends within an open quote" in error
 
 
 def test_csv__mark_of_utf8_and_another_encoding(module_project: Any) -> None:

@@ -316,7 +316,7 @@ def test_rebuilt(module_project: Any, fault: str, engine: str) -> None:
     forget(entity)
     message = entity.run(SECOND, expect_pass=False).messages[entity.name]
     assert f"{path} cannot be read" in message
-    assert f"`tidemark rebuild {entity.name}` makes the table anew from its log" in message
+    assert f"`tidemark rebuild {entity.name}` makes the table again from its log" in message
     assert len(message.splitlines()) <= 4 and not INTERNAL.search(message), message
     said = entity.operate("rebuild", dry_run=True).output
     assert f"would make {entity.project.schema}.{entity.name} anew" in said
@@ -338,8 +338,8 @@ def test_log(module_project: Any, engine: str) -> None:
     message = entity.operate("rebuild", expect_pass=False).output
     commit = entity.commits("commit_id")[0][0]
     assert f"{path} cannot be read" in message
-    assert f"It has what the log says of {FIRST} (commit {commit}): restore it" in message
-    told = message[message.index("It has what the log says of") :]
+    assert f"The file has the rows of {FIRST} (commit {commit}): restore it" in message
+    told = message[message.index("The file has the rows of") :]
     statement, _, command = re.findall("`(?:sql )?([^`]+)`", told)[:3]
     assert command == f"tidemark run --select {entity.name} --business-date {FIRST}"
     entity.project.sql(statement)

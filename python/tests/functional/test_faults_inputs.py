@@ -106,7 +106,7 @@ CSV = [
     *numbers(),
     Case("wide", {f"{DAY}.csv": csv(["k", *WIDE], ["1", *WIDE])}, [("1", "c0", "c299")], shown="k, c0, c299"),
     Case("no_line", {f"{DAY}.csv": b""}, [], columns=KV),
-    Case("only_bom", {f"{DAY}.csv": b"\xef\xbb\xbf"}, says="nothing in it but a byte order mark", columns=KV),
+    Case("only_bom", {f"{DAY}.csv": b"\xef\xbb\xbf"}, says="has only a byte order mark", columns=KV),
     Case("only_header", {f"{DAY}.csv": b"k,v"}, [], columns=KV),
     Case("only_breaks", {f"{DAY}.csv": b"\n\n\n"}, [], columns=KV),
     Case("bom", {f"{DAY}.csv": b"\xef\xbb\xbfk,v\n1,a"}, [("1", "a")], columns=KV),
@@ -219,7 +219,7 @@ PARQUET = [
     as_parquet("parquet_variable", texts("k", "${env:HOME}"), says="has `${` in its name"),
     as_parquet("parquet_wide", texts("k", *WIDE), [("1", "c0", "c299")], shown="k, c0, c299"),
     as_parquet("parquet_no_rows", texts("k", "v").slice(0, 0), [], columns=KV),
-    as_parquet("parquet_no_bytes", b"", says="is empty, which no Parquet file is", columns=KV),
+    as_parquet("parquet_no_bytes", b"", says="is empty, so it is not a Parquet file", columns=KV),
     as_parquet("parquet_cut", WHOLE[:-20], says="cannot be read", columns=KV),
     as_parquet("parquet_not", b"k,v\n1,a\n" * 20, says="cannot be read", columns=KV),
 ]  # fmt: skip

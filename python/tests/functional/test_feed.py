@@ -156,7 +156,9 @@ def test_two_runs_at_once(people: Entity) -> None:
     hooked = {"materialized": "feed", "pre_hook": other}
     project.write("models/people_twice.sql", f"{{{{ config(**{hooked}) }}}} {body}")
     failed = project.dbt("run", "--select", "people_twice", expect_pass=False).error
-    assert "another run of it has read the same changes meanwhile; this one wrote nothing" in failed
+    assert (
+        "another run of the model read the same changes meanwhile. This run wrote nothing" in failed
+    )
     assert not people.exists("_twice")
     project.sql("delete from tidemark_commits__log where entity = 'people_twice'")
 
@@ -179,7 +181,7 @@ def test_two_runs_at_once(people: Entity) -> None:
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(append, range(2)))
     assert len([answer for answer in answers if not answer]) == 1, answers
-    assert "another run of it" in append(2)
+    assert "another run of the model" in append(2)
     assert people.rows("id, _commit_id", "_twice") == people.rows("id, _commit_id", "_feed")
 
 

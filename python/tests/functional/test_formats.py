@@ -200,7 +200,7 @@ def test_parquet__files_of_several_schemas(module_project: Any) -> None:
     write("places/2026-01-02/a.parquet", id=[1], name=["a"], zip=["0350"])
     (root / "places/2026-01-02/b.parquet").touch()
     result = module_project.dbt(*run, vars={"business_date": "2026-01-02"}, expect_pass=False)
-    assert "b.parquet is empty, which no Parquet file is" in result.error
+    assert "b.parquet is empty, so it is not a Parquet file" in result.error
     assert moves.rows("id, name, zip") == [(1, None, "0250"), (2, "b", None)]
     assert places.commits("business_date") == [(dt.date(2026, 1, 1),)]
 

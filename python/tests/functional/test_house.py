@@ -145,7 +145,7 @@ def test_clean__keeps_savepoints_and_positions(module_project: Any) -> None:
     first, now = known(held, kept), known(held, last_commit(held))
     log = held.rows("*", "__log")
 
-    assert f"The last ones are {last_commit(held)} (2026-01-02)" in refused(
+    assert f"Name one of the last commits {last_commit(held)} (2026-01-02)" in refused(
         held, "savepoint", commit=7
     )
     assert "did you mean `superseded`" in refused(held, "clean", retention={"supersede": "1 day"})
@@ -265,7 +265,7 @@ def test_compact__between_loads(module_project: Any) -> None:
         f"select {row + 1}, relation, entity, kind, 'inflight', business_date, config, current_timestamp() "
         f"from tidemark_commits__log where commit_id = {row} and entity = 'busy' limit 1"
     )
-    assert "is being loaded: busy is left" in do(busy, "compact")
+    assert "is being loaded: busy stays" in do(busy, "compact")
     assert ("load", "inflight") in busy.commits()
     module_project.sql(f"delete from tidemark_commits__log where commit_id = {row + 1}")
 
@@ -353,7 +353,9 @@ def test_erase_key__nothing_left(module_project: Any) -> None:
     others = ports.rows("*", "__log", "icao <> 'WIPO'")
 
     assert "did you mean `icao`" in refused(ports, "erase_key", key={"icoa": "WIPO"})
-    assert "in none of its tables" in refused(ports, "erase_key", key={"icao": "XXXX"})
+    assert "no table of the entity has this key" in refused(
+        ports, "erase_key", key={"icao": "XXXX"}
+    )
     assert "confirm: true" in refused(ports, "erase_key", key={"icao": "WIPO"}, vacuum=True)
     assert "would remove 1 rows" in do(ports, "erase_key", key={"icao": "WIPO"}, dry_run=True)
     do(ports, "erase_key", key={"icao": "WIPO"})
@@ -375,7 +377,7 @@ def test_erase_key__nothing_left(module_project: Any) -> None:
     assert ": would vacuum 5 tables" in do(ports, "clean", vacuum=True, dry_run=True)
     # and a call that had died is finished
     forget_completion(ports, last_commit(ports))
-    assert "would finish erasing this key" in do(ports, "erase_key", **asked)
+    assert "would finish an earlier call that erases this key" in do(ports, "erase_key", **asked)
     staged = stage_log_row(ports)
     do(ports, "erase_key", key={"icao": "WIPO"}, vacuum=True, confirm=True)
     if staged is not None:
@@ -435,7 +437,7 @@ def test_erase_key__in_no_file(module_project: Any) -> None:
     )
     assert len(files_of_home(module_project, mail)) > 5
     said = do(people, "erase_key", key=keep({"mail": mail}), vacuum=True, confirm=True)
-    assert "no file of its tables has it any more" in said and "the key stands" not in said
+    assert "no file of its tables has it any more" in said and "the key is in files" not in said
     assert files_of_home(module_project, mail) == []
     assert "+status" in history.read_text()
     history.unlink()
@@ -453,7 +455,7 @@ def test_erase_key__in_no_file(module_project: Any) -> None:
     )
     # by dbt's own command its log has the key: that is said
     said = do(people, "erase_key", key={"mail": mail})
-    assert "the key stands" in said and "dbt's log (with this command)" in said
+    assert "the key is in files" in said and "dbt's log (with this command)" in said
 
 
 @pytest.mark.slow
@@ -542,5 +544,5 @@ def test_settings__are_checked(module_project: Any) -> None:
     module_project.remove("models/wrong.sql")
     module_project.remove("models/wrong.yml")
     assert "feed_retention must be a length of time such as '30 days'" in error
-    assert "file_format: parquet is no more: take file_format: delta" in error
+    assert "file_format: parquet is not supported any more. Set file_format to delta" in error
     assert "write_mode: merge_on_read needs file_format: delta" in error

@@ -317,6 +317,6 @@ def test_delta_of_a_table(project: Any, planner: Planner) -> None:
     made, commits = planner.plan(D3, code=2), items.commits()
     project.sql("create or replace view seen as select * from arrived where id <> 3")
     refused = planner.call("apply", made["id"], code=1)
-    assert "its plan does not hold any more" in refused.output
+    assert "its plan is out of date" in refused.output
     assert "rows_read is 1, planned were 2" in refused.output
     assert items.commits() == commits

@@ -67,7 +67,7 @@ def test_rehash__as_if_loaded_anew(
     assert old.commits()[-1] == ("rehash", "inflight")
     # what is to be done is told: a run of the entity takes back what was begun
     told = old.operate("rehash", expect_pass=False)
-    assert "run the entity once" in str(told.raw.exception) + told.output + told.error
+    assert "Run the model once" in str(told.raw.exception) + told.output + told.error
     assert "rehash" in old.run(DAYS[1], expect_pass=False).error
     assert old.commits()[-1] == ("rehash", "rolled_back")
     begun = time.monotonic()

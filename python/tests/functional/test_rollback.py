@@ -170,7 +170,7 @@ def test_events(module_project: Any) -> None:
         ("D", 3, {"id": 3, "name": "b"}, None),
     ]
     said = roll_back(shop, commits[0]).output
-    assert "files that the next run reads again, unless they are moved away first: 2" in said
+    assert "the next run reads these files again, unless you move them away first: 2" in said
     assert shop.rows("id, name") == [(1, "a"), (2, "b")]
     # as with a date of an extract and a batch of enriched events, what was undone counts as not read
     last, away = shop.folder / "000003.jsonl", shop.folder.parent / "000003.jsonl"
@@ -429,7 +429,7 @@ def test_restate(module_project: Any) -> None:
     (towns.folder / "2026-01-03.csv").unlink()
     commits = len(towns.commits())
     failed = towns.operate("restate", **{"from": "2026-01-01"}, expect_pass=False)
-    assert "these extracts are gone, so nothing was restated: 2026-01-03" in failed.output
+    assert "these extracts are gone: 2026-01-03. Nothing was restated" in failed.output
     assert len(towns.commits()) == commits
 
     # of events: what landed since is taken anew
@@ -441,7 +441,7 @@ def test_restate(module_project: Any) -> None:
     # a call that died between its rollback and its load: there is something to do yet
     roll_back(feed, feed.commits("commit_id")[-2][0])
     said = feed.operate("restate", **{"from": "2026-01-02", "dry_run": True}).output
-    assert ": would take what landed since then anew" in said
+    assert ": would read again what landed since then" in said
     feed.operate("restate", **{"from": "2026-01-02"})
     assert feed.rows("id, name") == [(1, "b"), (2, "z")]
     assert feed.rows("id, name, _operation", "__history") == [

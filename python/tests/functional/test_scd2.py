@@ -439,7 +439,11 @@ SCD2 = "{{ tidemark.scd2(ref('cities')) }}"
 
 
 WRONG = [
-    ("file_format='parquet'", SCD2, "file_format: parquet is no more: take file_format: delta"),
+    (
+        "file_format='parquet'",
+        SCD2,
+        "file_format: parquet is not supported any more. Set file_format to delta",
+    ),
     ("partition_by='id', liquid_clustered_by='id'", SCD2, "conflict: choose one"),
     ("meta={'tidemark': {'entty': 'x'}}", SCD2, "did you mean `entity`?"),
     ("meta={'tidemark': {'entity': 'citys'}}", SCD2, "did you mean `cities`?"),

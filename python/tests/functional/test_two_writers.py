@@ -388,7 +388,9 @@ def refusals(text: str) -> dict[str, str]:
     assert not re.search(r"\n\s+at [a-z]+\.", text), text
     found = re.findall(r"^\w+ Error in model (\w+) \(.*\)\n((?:  .*\n)+)", text, re.MULTILINE)
     for _, message in found:
-        assert message.count("\n") == 1 and re.search("run it again", message, re.IGNORECASE), text
+        assert message.count("\n") == 1 and re.search(
+            "run the model again", message, re.IGNORECASE
+        ), text
     return {name: message.strip() for name, message in found}
 
 

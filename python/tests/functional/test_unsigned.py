@@ -115,7 +115,7 @@ def test_what_was_stored_so_far(module_project: Any) -> None:
     grows.run()
     assert grows.rows("string(id), string(n)") == [("1", str(MOST))]
     error = wrong.run(expect_pass=False).error
-    assert "column `id` is unsigned at the source, and negative numbers are stored of it" in error
+    assert "column `id` is unsigned at the source, but the table has negative numbers" in error
     assert wrong.rows("id, n") == [(-1, 5)]
     wrong.run("--full-refresh")
     assert sorted(wrong.rows("string(id), string(n)")) == [("1", str(MOST)), (str(MOST), "5")]

@@ -89,7 +89,7 @@ def test_tables_of_the_release_before(shop: Project, tmp_path: Path) -> None:
         ]
         result = shop.dbt("run", "--select", "orders", vars={"business_date": "2026-01-04"}, expect_pass=False)  # fmt: skip
         assert re.search(
-            rf"{table}\S* was written by a newer release of Tidemark: its layout is 2", result.error
+            rf"{table}\S* was written by a newer release of Tidemark. Its layout is 2", result.error
         )
         assert "Take a newer release" in result.error and "Java" not in result.error
         assert found == [versions(shop, name) for name in ("orders__log", "orders", "tidemark_commits__log")]  # fmt: skip

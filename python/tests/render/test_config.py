@@ -66,7 +66,7 @@ def problems(
             "entity_config",
             "parquet",
             [
-                "file_format: parquet is no more: take file_format: delta (iceberg where the whole project is)"
+                "file_format: parquet is not supported any more. Set file_format to delta (iceberg if the whole project has it)"
             ],
         ),
         ("iceberg", "entity_config", None, []),
@@ -144,18 +144,18 @@ def cdc(**settings: Any) -> dict[str, Any]:
         ),
         (
             {"unique_key": "id", "extract": "full", "meta": {"owner": "me"}},
-            "extract stands directly under config, where it is not read: "
-            "settings of Tidemark stand under config.meta.tidemark",
+            "extract stands directly under config, where Tidemark does not read settings. Move "
+"the setting to config.meta.tidemark",
         ),
         (
             {"unique_key": "id", **CSV},
-            "extract, location, format stand directly under config, where it is not read: "
-            "settings of Tidemark stand under config.meta.tidemark",
+            "extract, location, format stand directly under config, where Tidemark does not "
+"read settings. Move the setting to config.meta.tidemark",
         ),
         (
             {"unique_key": "id", "meta": CSV},
-            "extract, location, format stand directly under meta, where it is not read: "
-            "settings of Tidemark stand under config.meta.tidemark",
+            "extract, location, format stand directly under meta, where Tidemark does not read "
+"settings. Move the setting to config.meta.tidemark",
         ),
         (
             {**cdc(extract="full"), "tag_unchangd": True},
@@ -167,7 +167,7 @@ def cdc(**settings: Any) -> dict[str, Any]:
         ),
         (
             {"meta": {"tidemark": {**CSV, "unique_key": "id"}}},
-            "meta.tidemark.unique_key is not read: `unique_key` is a key of dbt's own and stands directly under config",
+            "meta.tidemark.unique_key is not read, as `unique_key` is a setting of dbt. Move the setting directly under config",
         ),
         ({"unique_key": "id", "meta": {"tidemark": None}}, "extract must be one of full, delta, events (missing)"),
         # names and values
@@ -191,8 +191,8 @@ def cdc(**settings: Any) -> dict[str, Any]:
         (cdc(**CSV, options={"MODE": "FAILFAST"}), "options.mode has no effect: a line that cannot be read is a reject, and on_reject says what becomes of it: take it out"),
         (cdc(**{**CSV, "format": "json"}, options={"multiLine": True, "allowComments": True}), "options.multiLine has no effect: JSON is read as lines, an object on each: have the files written so, and take it out"),
         (cdc(**{**CSV, "format": "parquet"}, options={"compression": "gzip", "mergeSchema": True}), "options.compression has no effect: a file's compression is told by its name, such as .gz: take it out"),
-        (cdc(**CSV, options={"Sep": ";", "sep": ","}), "options.sep and options.Sep are one option: take one out"),
-        (cdc(**CSV, options={"sep": ";", "DELIMITER": ";"}), "options.DELIMITER and options.sep are one option: take one out"),
+        (cdc(**CSV, options={"Sep": ";", "sep": ","}), "options.sep and options.Sep are one option: remove one of them"),
+        (cdc(**CSV, options={"sep": ";", "DELIMITER": ";"}), "options.DELIMITER and options.sep are one option: remove one of them"),
         ({**cdc(**{**CSV, "format": "json"}, options={"encoding": "latin1"})}, "options.encoding: JSON lines are UTF-8, found: latin1. Have the files written so"),
         # what is compared
         (cdc(**CSV, ignore=["a"], compare={"include": ["b"]}), "compare and ignore conflict: ignore is the short form of compare: {exclude: […]}"),
@@ -239,7 +239,10 @@ def test_near_misses__every_kind(reader: str) -> None:
     }[reader]
     for config, problem in [
         ({"meta": {"tidmark": {}}}, "meta.tidmark is not read; did you mean `tidemark`?"),
-        ({setting: "x"}, f"{setting} stands directly under config, where it is not read"),
+        (
+            {setting: "x"},
+            f"{setting} stands directly under config, where Tidemark does not read settings",
+        ),
     ]:
         assert any(found.startswith(problem) for found in problems(reader, config))
 
@@ -431,7 +434,7 @@ def test_earlier_extract__lacks_what_came_later() -> None:
     assert plan["recorded"]["lacks"] == ["name", "zip"]
     (drift,) = config_drift(cfg, plan_of(cfg, whole[:3], recorded), recorded)
     assert drift.startswith("compared column `zip` is no longer in the extract")
-    assert drift.endswith("dbt run-operation rehash --args '{entity: shop, drop: [zip]}')")
+    assert drift.endswith("dbt run-operation rehash --args '{entity: shop, drop: [zip]}'")
     recorded["columns"][3] |= {"role": "ignored", "dropped": True}
     plan = plan_of(cfg, whole, {**recorded, "is_past": True})
     assert config_drift(cfg, plan, recorded) == []
@@ -549,12 +552,12 @@ def test_sequence_plan() -> None:
     ]
     for unordered in ("map<string,string>", "array<map<string,int>>", "variant", "void"):
         assert plan(cfg, of(unordered), None)["errors"] == [
-            f"sequence_by: `at` is of type {unordered}, by which rows cannot be ordered; "
-            "name a column or an expression of another type"
+            f"sequence_by: `at` is of type {unordered}, which cannot order rows. Name a column "
+            "or an expression of another type"
         ]
     # of a text that nothing says to be one: as the order of letters no time and no number has its own
     (error,) = plan(cfg, of("string", "string"), None, ["at"])["errors"]
-    assert error.startswith("sequence_by: `at` comes as text, of which '10' is before '9'")
+    assert error.startswith("sequence_by: `at` comes as text. As text, '10' is before '9'")
     assert plan(cfg, of("string", "string"), None, ["other"]) == nothing
     ordered = plan(cfg, of("struct<map_id:int,variant:int,interval_x:date>"), None)
     assert ordered == nothing
@@ -1027,7 +1030,7 @@ CHOICE = " names no column: say true for all, false for none, or leave it out"
             (
                 reader,
                 cdc(**settings, **{name: None}),
-                f"meta.tidemark.{name} has no value: give it one, or take the line out",
+                f"meta.tidemark.{name} has no value: give a value, or remove the line",
             )
             for reader, settings, names in (
                 ("entity_config", CSV, ("sensitive", "compare", "ignore", "hash")),
@@ -1092,12 +1095,14 @@ CHOICE = " names no column: say true for all, false for none, or leave it out"
         (
             "entity_config",
             cdc(**CSV, staging_retention="3 days"),
-            "meta.tidemark.staging_retention is a setting of extract: events, and has no effect here: take it out",
+            "meta.tidemark.staging_retention is a setting of extract: events, and has no "
+            "effect here: remove the setting",
         ),
         (
             "atomic_config",
             cdc(location="landing", format="csv"),
-            "meta.tidemark.format is a setting of extract: full and delta, extract: events, and has no effect here: take it out",
+            "meta.tidemark.format is a setting of extract: full and delta, extract: events, "
+            "and has no effect here: remove the setting",
         ),
         # what every flow checks
         (

@@ -1073,7 +1073,7 @@ def test_side_relations__are_beside_the_entity(macros: dict[str, Any]) -> None:
         (("as_of", CUSTOMERS, "2026-02-03' or '1"), "must be a date"),
         (("as_of", CUSTOMERS, None), "as_of needs a date"),
         (("with_sensitive", "customers"), "takes the relation of an entity"),
-        (("load_calendar", "month", None, []), "every is day, weekday or a list of mon, tue"),
+        (("load_calendar", "month", None, []), "every must be day, weekday or a list of mon, tue"),
         (("load_calendar", ["mon", "son"], None, []), "found: ['mon', 'son']"),
         (("load_calendar", None, "soon", []), "dates_are_complete: since must be a date"),
         (("load_calendar", None, None, "x"), "dates_are_complete: except must be a date"),

@@ -44,8 +44,8 @@ ValueError: odd name Oslo
 """
 
 SLICE_IS_GONE = (
-    "another run of cities has begun since this one did, and has taken away what this one had put aside. "
-    "Run it again"
+    "another run of cities began after this run, and removed the staged rows of this run. Run "
+    "the model again"
 )
 
 
@@ -66,15 +66,15 @@ SLICE_IS_GONE = (
         (
             "org.apache.iceberg.exceptions.ValidationException: Found conflicting files that can contain "
             'records matching ref(name="_commit_id") > 12: [file:/lake/log/00000-29.parquet]',
-            "another run has written to the same rows of this table since this one began, so this one "
-            "wrote nothing there. Run it again",
+            "another run has written to the same rows of this table since this run began. This "
+            "run wrote nothing there. Run the model again",
         ),
         (
             "io.delta.exceptions.ConcurrentAppendException: [DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Transaction conflict "
             "detected. a concurrent MERGE added data to table spark_catalog.shop.claims committed at version 2. The concurrent "
             "operation modified data that should have been read by this operation. Please retry the operation.",
-            "another run has written to the same rows of shop.claims since this one began, so this one "
-            "wrote nothing there. Run it again",
+            "another run has written to the same rows of shop.claims since this run began. "
+            "This run wrote nothing there. Run the model again",
         ),
         (
             "[TABLE_OR_VIEW_NOT_FOUND] The table or view `shop`.`cities__slice_260304093000123_log` cannot be found. Verify "
@@ -89,20 +89,20 @@ SLICE_IS_GONE = (
         (
             "[DELTA_CONCURRENT_DELETE_READ.WITH_PARTITION_HINT] Transaction conflict detected, a concurrent DELETE deleted data "
             "from table shop.cities (committed at version 7) that this transaction read.",
-            "another run has written to the same rows of shop.cities since this one began, so this one "
-            "wrote nothing there. Run it again",
+            "another run has written to the same rows of shop.cities since this run began. "
+            "This run wrote nothing there. Run the model again",
         ),
         (
             "[DELTA_METADATA_CHANGED] MetadataChangedException: The metadata of the Delta table shop.cities has been changed by a "
             "concurrent update. Please try the operation again.\nConflicting commit: {}",
-            "another run has written to the same rows of shop.cities since this one began, so this one "
-            "wrote nothing there. Run it again",
+            "another run has written to the same rows of shop.cities since this run began. "
+            "This run wrote nothing there. Run the model again",
         ),
         (
             "[DELTA_CONCURRENT_WRITE] ConcurrentWriteException: A concurrent transaction has written new data since the current "
             "transaction read the table. Please try the operation again.\nConflicting commit: {}\nRefer to the docs for more.",
-            "another run has written to the same rows of this table since this one began, so this one "
-            "wrote nothing there. Run it again",
+            "another run has written to the same rows of this table since this run began. This "
+            "run wrote nothing there. Run the model again",
         ),
         (
             "java.io.IOException: Mkdirs failed to create file:/lake/log/x (exists=false, cwd=file:/shop)",
@@ -178,14 +178,14 @@ HOW_TO = "by spark.pyspark.python (python/docs/how-to/cluster.md)"
         ),
         (
             "Job aborted due to stage failure: Master removed our application: FAILED\nDriver stacktrace:\n",
-            "the cluster has removed this application, as its executors ended one after the other: "
-            "their logs, in the work folders of Spark's workers, say why",
+            "the cluster removed this application, as its executors ended one after the other. "
+            "Read their logs in the work folders of Spark's workers",
         ),
         (
             "Cannot call methods on a stopped SparkContext.\nThis stopped SparkContext was created at:\n\n"
             "org.apache.spark.api.java.JavaSparkContext.<init>(JavaSparkContext.scala:59)",
-            "this application of Spark has ended: its cluster has removed it, does not answer, or "
-            "its JVM was stopped (logs/spark.log says which)",
+            "this application of Spark has ended. The cluster removed the application or does "
+            "not answer, or the JVM was stopped. Read logs/spark.log for the cause",
         ),
     ],
 )
@@ -227,9 +227,12 @@ def test_best_message__what_and_why() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[PARQUET_TYPE_ILLEGAL] Illegal Parquet type: INT64 (TIMESTAMP(NANOS,false)). SQLSTATE: 42846", "a Parquet file has timestamps in nanoseconds, which Spark does not read: write microseconds (pandas and pyarrow: coerce_timestamps='us')"),
-        ("[PARQUET_TYPE_ILLEGAL] Illegal Parquet type: FIXED_LEN_BYTE_ARRAY (FLOAT16). SQLSTATE: 42846", "a Parquet file has a column of FIXED_LEN_BYTE_ARRAY (FLOAT16), a type that Spark does not read: write another one"),
-        ("[UNSUPPORTED_TIME_TYPE] The data type TIME is not supported. SQLSTATE: 0A000", "a column is of the type TIME, which tables do not have: cast it to a text at its source"),
+        ("[PARQUET_TYPE_ILLEGAL] Illegal Parquet type: INT64 (TIMESTAMP(NANOS,false)). SQLSTATE: 42846", "a Parquet file has timestamps in nanoseconds, which Spark does not read. Write "
+"microseconds (pandas and pyarrow: coerce_timestamps='us')"),
+        ("[PARQUET_TYPE_ILLEGAL] Illegal Parquet type: FIXED_LEN_BYTE_ARRAY (FLOAT16). SQLSTATE: 42846", "a Parquet file has a column of FIXED_LEN_BYTE_ARRAY (FLOAT16), a type that Spark does "
+"not read. Write another type"),
+        ("[UNSUPPORTED_TIME_TYPE] The data type TIME is not supported. SQLSTATE: 0A000", "a column is of the type TIME, which tables do not have. Cast the column to a text at "
+"its source"),
     ],
 )  # fmt: skip
 def test_types_that_are_not_read(text: str, said: str) -> None:
@@ -248,7 +251,7 @@ def test_types_that_are_not_read(text: str, said: str) -> None:
 def test_clock_is_behind_that_of_an_iceberg_table(text: str) -> None:
     said = best_message(["An error occurred while calling o1.sql.", text])
     assert said.startswith("the clock of this machine is minutes or more behind")
-    assert said.endswith("and run it again") and "\n" not in said
+    assert said.endswith("and run the model again") and "\n" not in said
 
 
 def test_best_message__raised_by_the_user_wins() -> None:
@@ -344,7 +347,7 @@ def test_best_message__a_table_that_cannot_be_written() -> None:
 )
 def test_no_memory(text: str) -> None:
     said = best_message(["An error occurred while calling o7.count", text])
-    assert said.startswith("Spark has run out of memory: give it more (spark.driver.memory")
+    assert said.startswith("Spark has run out of memory. Raise spark.driver.memory")
     assert "\n" not in said
 
 

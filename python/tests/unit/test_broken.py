@@ -50,20 +50,20 @@ def test_current(schema: Path) -> None:
     file = schema / "orders" / "part-1.parquet"
     for path in (file, f"file:{file}", f"file://{str(file).replace(' ', '%20')}"):
         assert with_cure(f"{path} {NOT_PARQUET}") == (
-            f"{path} {NOT_PARQUET}. `tidemark rebuild orders` makes the table anew from its log"
+            f"{path} {NOT_PARQUET}. `tidemark rebuild orders` makes the table again from its log"
         )
 
 
 def test_log(schema: Path) -> None:
     said = with_cure(f"{schema}/orders__log/a b/part-1.parquet {NOT_PARQUET}")
-    assert "what the log says of 2026-01-02 (commits 7 to 9)" in said
+    assert "The file has the rows of 2026-01-02 (commits 7 to 9)" in said
     assert "`sql delete from shop.orders__log where _business_date = date'2026-01-02'`" in said
     assert "`tidemark run --select orders --business-date 2026-01-02`" in said
     # of a file that no commit names, and of events
     said = with_cure(f"{schema}/orders__log/part-2.parquet {NOT_PARQUET}")
-    assert "load its dates anew in order" in said and "--full-refresh" in said
+    assert "load its dates again in order" in said and "--full-refresh" in said
     said = with_cure(f"{schema}/places__log/part-1.parquet {NOT_PARQUET}")
-    assert "load the events that are still there anew" in said and "--select places" in said
+    assert "load the remaining events again" in said and "--select places" in said
 
 
 def test_commit(schema: Path) -> None:
@@ -72,8 +72,8 @@ def test_commit(schema: Path) -> None:
     broken = schema / "orders" / "_delta_log" / f"{0:020}.json"
     broken.write_text("{no")
     assert with_cure(message, "select * from shop.places, `shop`.`orders`") == (
-        f"{broken} cannot be read: it is no JSON. `tidemark rebuild orders` makes the table anew "
-        "from its log"
+        f"{broken} cannot be read: it is no JSON. `tidemark rebuild orders` makes the table "
+        "again from its log"
     )
 
 

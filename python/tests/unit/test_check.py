@@ -75,7 +75,7 @@ def test_check__all_models_at_once(shop: Shop) -> None:
         "extract must be",
         "did you mean `md5`",
         "did you mean `int`",
-        "file_format: parquet is no more",
+        "file_format: parquet is not supported any more",
         "buckets",
         "did you mean `registry`",
         "materialized: cdcc is none that the project has; did you mean `cdc`?",

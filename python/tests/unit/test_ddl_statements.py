@@ -166,7 +166,7 @@ def test_canonical_statement__names_of_fields(told: str | None, kept: str | None
 )  # fmt: skip
 def test_canonical_statement__no_list_of_columns(text: Any) -> None:
     assert told_columns(None) is told_columns([]) is None
-    with pytest.raises(DataError, match=r"orders: `_schema` of a DDL event is `.*`, which is no list of columns"):  # fmt: skip
+    with pytest.raises(DataError, match=r"orders: `_schema` of a DDL event is `.*`, which is not a list of columns"):  # fmt: skip
         told_columns(text)
 
 

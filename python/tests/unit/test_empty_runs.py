@@ -124,7 +124,7 @@ def test_lines_that_cannot_be_read_are_told() -> None:
     with pytest.raises(DataError) as told:
         check_known_columns(cfg, {"columns": ["id"]}, found, None)
     assert (
-        "orders: no events of shop.orders have landed at landing yet, and the YAML declares no columns "
-        "to make the tables with. There are lines that cannot be read: no JSON: 3"
-        in str(told.value)
-    )
+        "orders: no events of shop.orders have landed at landing yet, and the YAML declares no "
+        "columns. Declare the columns, or wait for the first event. There are lines that "
+        "cannot be read: no JSON: 3"
+    ) in str(told.value)

@@ -382,7 +382,7 @@ def test_decode_expr__unknown_encoding() -> None:
         "array:no",
         "days:1",
     ):
-        with pytest.raises(MacroError, match="no encoding is called"):
+        with pytest.raises(MacroError, match="there is no encoding"):
             decode_expr("v", encoding, "array<int>")
 
 

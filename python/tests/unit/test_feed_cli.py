@@ -126,7 +126,9 @@ def test_parse_images() -> None:
     assert parse_images(None) is None
     assert parse_images("pre, change") == ["pre", "change"]
     for text in ("", "pre,old", ","):
-        with pytest.raises(ConfigError, match="--images: pre, post, change"):
+        with pytest.raises(
+            ConfigError, match=r"is not a list of images\. Write pre, post or change"
+        ):
             parse_images(text)
 
 
@@ -186,8 +188,11 @@ def test_feed__defaults(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["airports", "--follow", "--to", "2026-02-05"], "--follow has no end: leave --to out"),
-        (["airports", "--images", "all"], "--images: pre, post, change"),
+        (
+            ["airports", "--follow", "--to", "2026-02-05"],
+            "--follow has no end and takes no --to. Leave --to out",
+        ),
+        (["airports", "--images", "all"], "is not a list of images. Write pre, post or change"),
         (["airports", "--vars", "x"], "--vars must be a YAML mapping"),
     ],
 )

@@ -40,9 +40,9 @@ def test_table_that_the_metastore_does_not_know(
     failed = RuntimeError()
     failed.java_exception = error  # type: ignore[attr-defined]
     monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path))
-    assert "Another run may have made it" in readable_error(failed)
+    assert "Another run may have made the table" in readable_error(failed)
     (tmp_path / "metastore.pid").write_text(f"{os.getpid()}\n")
-    assert "Another run may have made it" in readable_error(failed)
+    assert "Another run may have made the table" in readable_error(failed)
     (tmp_path / "_delta_log").mkdir()
     told = readable_error(failed)
     assert f"`sql create table shop.orders using delta location '{tmp_path}'`" in told

@@ -103,7 +103,7 @@ def test_clones__of_what_is_selected(dbt: Dbt, monkeypatch: pytest.MonkeyPatch) 
 
 def test_nobody_to_ask__nothing_is_done(dbt: Dbt) -> None:
     result = CliRunner().invoke(cli.cli, ["clean", "orders"])
-    assert "say --yes" in str(result.exception) and isinstance(result.exception, ConfigError)
+    assert "Add --yes" in str(result.exception) and isinstance(result.exception, ConfigError)
     assert [arguments["dry_run"] for _, arguments in dbt.called] == [True]
 
 
@@ -219,7 +219,7 @@ def test_several_models_of_one_name__are_called_by_their_tables() -> None:
         assert macros["entity_node"](name)["alias"] == one.table
     for name in ("lake.dim_v2", "orders"):
         assert macros["committed_relation"](name, {}) == found[name].relation
-    with pytest.raises(MacroError, match=r"named dim: .* lake.dim_v1 or lake.dim_v2"):
+    with pytest.raises(MacroError, match=r"named dim\. .* lake.dim_v1 or lake.dim_v2"):
         macros["entity_node"]("dim")
     with pytest.raises(MacroError, match="several models named dim"):
         macros["committed_relation"]("dim", {})

@@ -221,7 +221,13 @@ def test_store__a_damaged_plan(home: Path) -> None:
 
 def test_store__one_at_a_time_and_old_ones_go(home: Path) -> None:
     write_plan(a_plan())
-    with held("pabcde"), pytest.raises(ConfigError, match="is being applied by another process"):
+    with (
+        held("pabcde"),
+        pytest.raises(
+            ConfigError,
+            match=r"is applied by another process at the moment\. Wait for the other process",
+        ),
+    ):
         discard_plan("pabcde")
     for number in range(55):
         close_plan(a_plan(id=f"p{number:05}"), "applied")
@@ -278,7 +284,7 @@ def test_inputs__a_file_written_meanwhile(tmp_path: Path) -> None:
     file.write_text("x")
     given = told(file)
     file.write_text("xy")
-    with pytest.raises(ConfigError, match="was written while it was read"):
+    with pytest.raises(ConfigError, match="changed while it was read"):
         inputs_of(given)
     file.unlink()
     with pytest.raises(ConfigError, match="is gone since it was read"):
@@ -348,11 +354,11 @@ def test_refused__what_a_plan_itself_says() -> None:
     with pytest.raises(ConfigError, match="apply pabcde --allow-deletes --allow-rejects lets it"):
         check_plan(a_plan(both), allowed=["--allow-deletes"])
     check_plan(a_plan(both), allowed=["--allow-rejects", "--allow-deletes"])
-    with pytest.raises(ConfigError, match="load it with `tidemark run`"):
+    with pytest.raises(ConfigError, match="Load the entity with `tidemark run`"):
         check_plan(a_plan(entity(batch={"not_planned": 1})), allowed=[])
-    with pytest.raises(ConfigError, match="is not whole"):
+    with pytest.raises(ConfigError, match="is incomplete"):
         check_plan(a_plan(not_planned=[{"model": "b", "why": "x", "failed": True}]), allowed=[])
-    with pytest.raises(ConfigError, match="has nothing to apply"):
+    with pytest.raises(ConfigError, match=r"has nothing to apply\. Make another plan"):
         check_plan(a_plan(entities=[], outcome="nothing"), allowed=[])
 
 
@@ -368,7 +374,7 @@ def test_moved__tables_and_models() -> None:
     assert moved_models([one], {"shop.items": node("items", "select 2")}) == [
         "items: its SQL or its configuration is another one"
     ]
-    assert moved_models([one], {}) == ["items: there is no such model any more"]
+    assert moved_models([one], {}) == ["items: the project has no such model any more"]
 
 
 def test_run_options__the_date_of_the_plan_where_none_was_given() -> None:
@@ -483,7 +489,7 @@ def test_make__nothing_to_plan() -> None:
     dbt = Dbt()
     ages = dbt.manifest.nodes["model.shop.ages"]
     dbt.selected = lambda: [ages]  # type: ignore[method-assign]
-    with pytest.raises(ConfigError, match="no selected model is planned") as raised:
+    with pytest.raises(ConfigError, match="no selected model can be planned") as raised:
         make_plan(dbt, "", 3, lambda name: None)  # type: ignore[arg-type]
     assert "ages: scd2: intervals follow the log" in str(raised.value)
 
@@ -494,7 +500,9 @@ def test_make__what_failed() -> None:
         False, started=True, errors=["items: no extract"], failures={"items": "no extract"}
     )
     dbt.run_date = lambda *_, **__: failed  # type: ignore[method-assign]
-    with pytest.raises(ConfigError, match="nothing could be planned\nitems: no extract"):
+    with pytest.raises(
+        ConfigError, match=r"nothing could be planned\. Correct these errors:\nitems: no extract"
+    ):
         make_plan(dbt, "", 3, lambda name: None)  # type: ignore[arg-type]
 
 
@@ -536,7 +544,7 @@ def test_apply__refused_when_the_tables_moved(session: None) -> None:
     dbt.ask = lambda *_: [{"entity": "shop.items", "last_commit_id": 8}]  # type: ignore[method-assign]
     with pytest.raises(
         ConfigError,
-        match="does not hold any more, and nothing was loaded: plan again\n  - items: its last",
+        match=r"is out of date, and nothing was loaded\. Plan again\n  - items: its last",
     ):
         applied(dbt, plan.id)
     assert len(dbt.ran) == 1 and read_plan(plan.id).state == "open"
@@ -558,7 +566,9 @@ def test_command__vars_of_a_shell_are_not_typed(capsys: pytest.CaptureFixture[st
     shell = {"plan": {"vars_text": "{region: eu}"}}
     assert cli.call(cli.cli, ["plan", "--list"], defaults=shell) == 0
     assert cli.call(cli.cli, ["plan", "--list", "--vars", "{region: eu}"], defaults=shell) != 0
-    assert "--list: give one of them, and nothing else" in capsys.readouterr().err
+    assert (
+        "--list exclude each other. Give one of them, and nothing else" in capsys.readouterr().err
+    )
 
 
 def test_command__exit_codes(shop: Dbt, session: None) -> None:
@@ -588,7 +598,7 @@ def test_command__exit_codes(shop: Dbt, session: None) -> None:
         (["--business-date", "2026-03-04", "--vars", "{business_date: 2026-03-04}"], "given twice"),
         (["--vars", "plan: true"], "which this command sets itself"),
         (["--shwo", "x"], "No such option"),
-        (["--list", "--show", "p"], "give one of them"),
+        (["--list", "--show", "p"], "Give one of them"),
         (["--show", "pabcde"], "there is no plan 'pabcde'"),
     ],
 )
@@ -654,7 +664,7 @@ def test_shown__events_and_states() -> None:
     assert last_line(a_plan(entity(outcome="nothing"))).startswith(
         "plan pabcde: there is nothing to change"
     )
-    assert last_line(a_plan(entity(outcome="stops"))).endswith("mend what stops it, and plan again")
+    assert last_line(a_plan(entity(outcome="stops"))).endswith("Remove the cause, and plan again")
     guard = {**FACTS["guard"], "verdict": "stops"}
     stopped = last_line(a_plan(entity(outcome="stops", guard=guard, reject_guard=TOO_MANY)))
     assert stopped.endswith("tidemark apply pabcde --allow-deletes --allow-rejects")

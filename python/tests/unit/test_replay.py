@@ -75,7 +75,7 @@ def test_chosen__dates_that_hold(tmp_path: Path) -> None:
         ({"key": ()}, {}, {}, "has no unique_key"),
         ({}, {}, {"first": day(9), "last": day(9)}, "no business date of 2026-03-09..2026-03-09"),
         ({"table": "towns"}, {}, {}, "nothing was loaded yet"),
-        ({}, {}, {"clones": "shop"}, "shop is its own schema"),
+        ({}, {}, {"clones": "shop"}, "shop is the schema of the original"),
         ({}, {}, {"target": "prod"}, "does not begin with that of the target, prod"),
     ],
 )

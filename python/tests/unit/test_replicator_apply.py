@@ -554,7 +554,10 @@ def test_the_end_of_a_snapshot__of_a_table_without_copy(shop: Shop) -> None:
     """Its model is there, as in a project that comes with all of them; its table was never made."""
     shop.land(1, line("public.orders", "r", {"a": 1}))
     shop.applier.apply()
-    said = "shop__orders: no events of public.orders have landed at … yet, and the YAML declares no columns to make the tables with"
+    said = (
+        "shop__orders: no events of public.orders have landed at … yet, and the YAML declares no "
+        "columns. Declare the columns, or wait for the first event"
+    )
     shop.fails = {"shop__orders": said}
     shop.land(2, line("public.orders", "snapshot", None))
     assert shop.applier.apply() and len(shop.runs) == 2

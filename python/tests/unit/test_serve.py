@@ -436,7 +436,9 @@ def test_report__stays_when_the_project_has_a_mistake(
     from tidemark.errors import ConfigError
 
     def broken(*_: Any) -> Any:
-        raise ConfigError("the project cannot be parsed")
+        raise ConfigError(
+            "the project cannot be parsed. Correct the project: dbt parse shows the problems"
+        )
 
     monkeypatch.setattr("tidemark.serve.live.known_project", broken)
     monkeypatch.setattr("tidemark.serve.live._LOOK_EVERY", 0.0)
@@ -445,7 +447,7 @@ def test_report__stays_when_the_project_has_a_mistake(
     (shop / "models").mkdir()
     (shop / "models/x.yml").write_text("models: [")
     assert len(client.get("report")["report"]["entities"]) == 2
-    assert "cannot be parsed: it is shown as it was" in client.get("now")["problem"]
+    assert "This page shows the project as it was" in client.get("now")["problem"]
     grown = known_shop(shop)
     grown.entities.pop("cities_scd2")
     monkeypatch.setattr("tidemark.serve.live.known_project", lambda *_: grown)

@@ -86,7 +86,8 @@ def test_read__passes_over_what_is_no_schema_on_purpose(tmp_path: Path) -> None:
 
 def test_read__no_folder(tmp_path: Path) -> None:
     with pytest.raises(
-        ConfigError, match=r"gone is no folder: expected a registry, with files \[schemas/\]vendor/"
+        ConfigError,
+        match=r"gone is not a folder. Name a folder of schemas, with files \[schemas/\]vendor/",
     ):
         read_registry(tmp_path / "gone")
 
@@ -94,7 +95,7 @@ def test_read__no_folder(tmp_path: Path) -> None:
 def test_read__nothing_in_it(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("soon")
     with pytest.raises(
-        ConfigError, match=r"has no schemas: expected files \[schemas/\]vendor/name/format/"
+        ConfigError, match=r"has no schemas. Add files \[schemas/\]vendor/name/format/"
     ):
         read_registry(tmp_path)
 
@@ -108,7 +109,8 @@ def test_read__nothing_in_it(tmp_path: Path) -> None:
         ("[]", "not a JSON object"),
         (
             "{}",
-            'no self block; expected {"vendor": "com.acme", "name": "x", "format": "jsonschema", "version": "1-0-0"}',
+            'no self block. Add a self block: {"vendor": "com.acme", "name": "x", "format": '
+            '"jsonschema", "version": "1-0-0"}',
         ),
         ('{"self": 1}', "no self block"),
     ],
@@ -221,7 +223,7 @@ def test_read__remote_references_are_never_fetched(tmp_path: Path, ref: str, pla
     _put(tmp_path, schemas[place])
     with pytest.raises(
         ConfigError,
-        match="is not local, and nothing is fetched: put what it means under definitions",
+        match=r"is not local, and no schema is fetched\. Copy the schema under definitions",
     ):
         read_registry(tmp_path)
 
@@ -249,7 +251,9 @@ def test_read__an_id_makes_no_local_reference_remote(
 
 def test_read__a_reference_to_nothing(tmp_path: Path) -> None:
     _put(tmp_path, {"properties": {"a": {"$ref": "#/definitions/a"}}})
-    with pytest.raises(ConfigError, match="'#/definitions/a' leads to no schema"):
+    with pytest.raises(
+        ConfigError, match=r"'#/definitions/a' leads to no schema\. Correct the reference"
+    ):
         read_registry(tmp_path)
 
 
@@ -261,7 +265,10 @@ def test_read__all_problems_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as error:
         read_registry(tmp_path)
     head, *lines = str(error.value).splitlines()
-    assert head == f"{tmp_path}: 3 of its files cannot be used as schemas"
+    assert (
+        head
+        == f"{tmp_path}: 3 of its files cannot be used as schemas. Correct or remove these files:"
+    )
     assert [line.partition(":")[0] for line in lines] == [
         "schemas/com.acme/x/jsonschema/1-0-0",
         "schemas/com.acme/x/jsonschema/1-0-1",
@@ -485,7 +492,7 @@ def test_columns__two_properties_of_one_column(
     first, second = (name for version in versions for name in version)
     registry = _of(tmp_path, *versions)
     with pytest.raises(
-        ConfigError, match=f"'{first}' and '{second}' both give the column user_name; take one"
+        ConfigError, match=f"'{first}' and '{second}' both give the column user_name. Remove one"
     ):
         registry.columns(ALL)
 
@@ -780,9 +787,9 @@ def test_schema_problem__a_schema_that_cannot_be_used(tmp_path: Path) -> None:
 
 
 def test_schema_problem__no_folder(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="is no folder"):
+    with pytest.raises(ConfigError, match="is not a folder"):
         schema_problem(str(tmp_path / "gone"), "s", X, "{}")
-    with pytest.raises(ConfigError, match="is no folder"):
+    with pytest.raises(ConfigError, match="is not a folder"):
         registry_state(str(tmp_path / "gone"))
 
 

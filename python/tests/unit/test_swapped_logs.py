@@ -151,5 +151,5 @@ def test_log_of_plain_parquet(
     opened = {
         "cfg": cfg, "relations": macros["side_relations"](CURRENT), "run": {}, "commits": {},
     }  # fmt: skip
-    with pytest.raises(ConfigError, match="are plain Parquet, which this release neither reads"):
+    with pytest.raises(ConfigError, match="are plain Parquet, which this release does not support"):
         opening.settled_state(warehouse_of(macros), opened)

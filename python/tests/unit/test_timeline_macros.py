@@ -305,7 +305,7 @@ def test_is_still_ours(
     }
     derived = {"outcome": "commit", "figures": {"rows_logged": rows}}
     if ours is None:
-        with pytest.raises(DataError, match="has taken this one for dead"):
+        with pytest.raises(DataError, match="took this run for dead"):
             committing.is_still_ours(warehouse, opened, derived, {"commit_id": 7})
     else:
         assert committing.is_still_ours(warehouse, opened, derived, {"commit_id": 7}) is ours
@@ -333,7 +333,9 @@ def test_known_is_done(
     if rows or not landed or not shared:
         committing._check_known_is_done(warehouse, opened, derived)
     else:
-        with pytest.raises(DataError, match=r"one__log since this one began, .* Run it again"):
+        with pytest.raises(
+            DataError, match=r"one__log since this run began, .* Run the model again"
+        ):
             committing._check_known_is_done(warehouse, opened, derived)
 
 
@@ -350,7 +352,7 @@ def test_adopted_again(rejected: int) -> None:
     relations = {name: f"shop.one__{name}" for name in ("log", "rejects", "current")}
     opened = {"cfg": {"entity": "one"}, "relations": relations}
     if not rejected:
-        with pytest.raises(DataError, match="the log replayed has other rows than"):
+        with pytest.raises(DataError, match="the replayed log has other rows than"):
             adopt.check_adopted(warehouse, opened, {}, [], "shop.old")
         return
     adopt.check_adopted(warehouse, opened, {}, [], "shop.old")
@@ -397,7 +399,9 @@ def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = warehouse_of(stubs)
     # made before the clean is in flight, after it was worked out what goes
     savepoints.append({"commit_id": 4})
-    with pytest.raises(DataError, match="a savepoint was made on commit 4 since this began"):
+    with pytest.raises(
+        DataError, match="another process made a savepoint on commit 4 since clean began"
+    ):
         clean.clean(warehouse, "one", False, False, {})
     assert recorded == [("clean", "inflight"), ("clean", "rolled_back")]
     # and after that
@@ -519,7 +523,7 @@ def test_rows_of_another_run_of_entities(monkeypatch: pytest.MonkeyPatch, build:
         ]
         done.clear()
     last["last_id"] = 9
-    with pytest.raises(DataError, match="another run has written to one since this one began"):
+    with pytest.raises(DataError, match="another run has written to one since this run began"):
         shreds.prepare_shred(warehouse, cfg, state, {})
     assert done == []
 
@@ -614,7 +618,7 @@ def test_table_where_entities_belong(
         run["empty"] = True
         assert state()["made_by"] == 6
     else:
-        with pytest.raises(DataError, match=r"shop\.one is one that Tidemark did not make"):
+        with pytest.raises(DataError, match=r"shop\.one is a relation that Tidemark did not make"):
             state()
 
 

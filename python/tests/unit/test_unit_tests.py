@@ -98,7 +98,7 @@ class TestSettings:
             ({"name": "a", "steps": [{**STEP, "vars": {"business_date": 1}}]}, "stands beside vars"),
             ({"name": "a", "steps": [{**STEP, "expect": {"error": "x", "counts": {"rows_read": 1}}}]}, "counts nothing"),
             ({"name": "a", "steps": [{**STEP, "expect": {"counts": {"inserted": 1}}}]}, "rows_inserted"),
-            ({"name": "a", "steps": [{**STEP, "given": {"inputs": [{"input": "orders", "rows": []}]}}]}, "no ref('model')"),
+            ({"name": "a", "steps": [{**STEP, "given": {"inputs": [{"input": "orders", "rows": []}]}}]}, "Write ref('model')"),
             ({"name": "a", "settings": {"unit_tests": []}, "steps": [STEP]}, "a test has no tests"),
         ],
     )  # fmt: skip

@@ -49,7 +49,10 @@ def parse_images(text: str | None) -> list[str] | None:
     images = [part.strip() for part in text.split(",") if part.strip()]
     unknown = [image for image in images if image not in IMAGES]
     if unknown or not images:
-        raise ConfigError(f"--images: pre, post, change, with commas between them; found: {text!r}")
+        raise ConfigError(
+            f"--images {text!r} is not a list of images. Write pre, post or change, with commas "
+            "between them"
+        )
     return images
 
 
@@ -120,7 +123,7 @@ def feed(
     in between. With a shared metastore Spark stays up.
     """
     if follow and until is not None:
-        raise ConfigError("--follow has no end: leave --to out")
+        raise ConfigError("--follow has no end and takes no --to. Leave --to out")
     images = parse_images(images_text)
     root = find_project(project_dir or Path.cwd())
     options = FeedOptions(

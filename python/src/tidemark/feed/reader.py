@@ -222,7 +222,10 @@ class FeedReader:
 
         session = current_session()
         if session is None:
-            raise ConfigError("tidemark feed needs a profile of type tidemark with method: session")
+            raise ConfigError(
+                "tidemark feed needs Spark in its own process. Write `type: tidemark` and `method: "
+                "session` in the profile"
+            )
         return session
 
     def _parsed(self) -> Invoker:
@@ -236,7 +239,10 @@ class FeedReader:
             )
             invoker = _QuietInvoker(options, self._talk)
             if not invoker.parse():
-                raise ConfigError("the project could not be parsed")
+                raise ConfigError(
+                    "the project could not be parsed. Correct the project: dbt parse shows the "
+                    "problems"
+                )
             self._invoker = invoker
         return self._invoker
 

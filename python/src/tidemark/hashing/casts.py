@@ -96,7 +96,9 @@ def _reader(name: str, kind: Type, zone: str) -> Reader:
     elif base == "timestamp_ntz":
         read = lambda text: _read_timestamp(text, None)  # noqa: E731
     else:
-        raise ConfigError(f"columns: {name} cannot be read from text as {kind.text}")
+        raise ConfigError(
+            f"columns: {name} cannot be read from text as {kind.text}. Give the column another type"
+        )
     return lambda text: read(text.strip()) if text.strip() else None
 
 

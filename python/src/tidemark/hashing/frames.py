@@ -57,7 +57,9 @@ def hash_rows(
         for name in df.columns:
             found = df.schema[name].dataType.simpleString()
             if found != "string" and types.get(name, found) != found:
-                raise ConfigError(f"types: column {name} is {found} already, cast it before")
+                raise ConfigError(
+                    f"types: column {name} is {found} already. Cast the column before"
+                )
         declared = {
             name: types.get(name, df.schema[name].dataType.simpleString()) for name in df.columns
         }
@@ -200,7 +202,9 @@ class _HashPlan:
         algorithm: str,
     ) -> _HashPlan:
         if not keys or isinstance(keys, str):
-            raise ConfigError("keys must be a list of at least one column")
+            raise ConfigError(
+                "keys must be a list of at least one column. Name the columns that identify a row"
+            )
         if algorithm not in ALGORITHMS:
             raise ConfigError(f"unknown hash algorithm {algorithm}: use {', '.join(ALGORITHMS)}")
         named = {"keys": keys, "compared": compared or (), "ignore": ignore, "sensitive": sensitive}

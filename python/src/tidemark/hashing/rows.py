@@ -57,8 +57,8 @@ def _checked_pepper(pepper: str | None) -> str:
         raise ConfigError(f"sensitive columns need a pepper: set {PEPPER_VARIABLE}")
     if re.search(r"['\\\x00-\x1f]|\$\{", pepper):
         raise ConfigError(
-            f"{PEPPER_VARIABLE} must not hold quotes, backslashes, control characters or ${{, "
-            "as Spark puts it into a string literal"
+            f"{PEPPER_VARIABLE} must not hold quotes, backslashes, control characters or ${{. "
+            "Make another pepper with openssl rand -hex 32"
         )
     return pepper
 

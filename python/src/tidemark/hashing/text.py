@@ -76,8 +76,8 @@ def encoder_of(data_type: Type) -> Encoder:
     if base == "struct":
         return _struct_encoder(data_type)
     raise ConfigError(
-        f"cannot hash a value of type {data_type.text}: it has no canonical text. "
-        "Cast it to another type, or list its column as ignored"
+        f"cannot hash a value of type {data_type.text}: the type has no canonical text. Cast "
+        "the value to another type, or list its column as ignored"
     )
 
 
@@ -172,7 +172,7 @@ def _interval_encoder(data_type: Type) -> Encoder:
     units = data_type.text.upper().split()[1:]
     order = ["DAY", "HOUR", "MINUTE", "SECOND"]
     if not units or units[0] not in order or units[-1] not in order:
-        raise ConfigError(f"Python has no value for {data_type.text}: hash the column in SQL")
+        raise ConfigError(f"Python has no value for {data_type.text}. Hash the column in SQL")
     first, last = order.index(units[0]), order.index(units[-1])
     suffix = units[0] if first == last else f"{units[0]} TO {units[-1]}"
 

@@ -85,8 +85,8 @@ def _name_problems(cfg: Config) -> Iterator[str]:
     for name in ("event_id", "event_fingerprint"):
         if name not in ignored:
             yield (
-                f"fingerprint_ignore must have `{name}`: a fingerprint tells events apart that"
-                " share their id, and is computed where there is none"
+                f"fingerprint_ignore must have `{name}`: a fingerprint tells apart events that "
+                "share an id. Add the column to the list"
             )
     for name in cfg["partition_by"] + cfg["cluster_by"]:
         if name not in TYPES and name != "_commit_id":
@@ -128,8 +128,8 @@ def shred_settings(node: Config, lake_format: str, can_validate: bool) -> dict[s
     given.errors += _shred_problems(cfg, given.settings, lake_format)
     if cfg["registry"] and not can_validate:
         given.errors.append(
-            "registry needs `type: tidemark` with `method: session` in the profile: data is"
-            " validated in Python; or leave it out and name the columns"
+            "registry needs `type: tidemark` with `method: session` in the profile, as Python "
+            "validates the data. Change the profile, or remove registry and declare the columns"
         )
     return given.complete(cfg)
 
@@ -162,6 +162,6 @@ def _shred_problems(cfg: Config, settings: Config, lake_format: str) -> Iterator
     for column in cfg["columns"]:
         if column["name"].lower() in of_columns.reserved_columns(lake_format):
             yield (
-                f"column `{column['name']}` is reserved: give it another name, and set"
-                " meta.tidemark.property to the property that fills it"
+                f"column `{column['name']}` is reserved. Give the column another name, and set "
+                "meta.tidemark.property to the property that fills the column"
             )

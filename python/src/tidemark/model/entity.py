@@ -42,7 +42,7 @@ def entity_settings(node: Config, lake_format: str) -> dict[str, Any]:
     cfg["scope"] = _scope_columns(settings.get("scope"), errors)
     key = given.config.get("unique_key")
     if key is not False and (key or settings.get("unique_key")) in (None, "", []):
-        errors.append("unique_key is required: name the columns that identify a row")
+        errors.append("unique_key is missing: name the columns that identify a row")
     given.allow(cfg, "format", "engine")
     errors += _problems(cfg, settings)
     return given.complete(cfg)

@@ -143,8 +143,9 @@ def _given_settings(config: Config, flow: type[BaseModel], errors: list[str]) ->
 def _note_strays(names: Sequence[str], place: str, errors: list[str]) -> None:
     if names:
         errors.append(
-            f"{', '.join(names)} {'stands' if len(names) == 1 else 'stand'} directly under {place},"
-            " where it is not read: settings of Tidemark stand under config.meta.tidemark"
+            f"{', '.join(names)} {'stands' if len(names) == 1 else 'stand'} directly under "
+            f"{place}, where Tidemark does not read settings. Move the setting to "
+            "config.meta.tidemark"
         )
 
 
@@ -156,16 +157,17 @@ def _take(given: Config, settings: dict[str, Any], known: list[str], errors: lis
             if value is not None or name.endswith("_retention"):
                 settings[name] = value
             elif name not in _MAY_HAVE_NO_VALUE:
-                errors.append(f"{place} has no value: give it one, or take the line out")
+                errors.append(f"{place} has no value: give a value, or remove the line")
         elif name in _DBT_KEYS:
             errors.append(
-                f"{place} is not read: `{name}` is a key of dbt's own and stands directly under"
-                " config"
+                f"{place} is not read, as `{name}` is a setting of dbt. Move the setting "
+                "directly under config"
             )
             settings[name] = value
         elif whose := [kind for kind, flow in FLOWS.items() if name in flow.model_fields]:
             errors.append(
-                f"{place} is a setting of {', '.join(whose)}, and has no effect here: take it out"
+                f"{place} is a setting of {', '.join(whose)}, and has no effect here: remove "
+                "the setting"
             )
         else:
             errors.append(f"{place} is not a setting{did_you_mean(name, known)}")
@@ -301,8 +303,8 @@ def retention(value: Any, name: str, errors: list[str]) -> str | None:
     if text == "none" or re.fullmatch("[0-9]{1,6} (minute|hour|day|week|month|year)s?", text):
         return None if text == "none" else text
     errors.append(
-        f"{name} must be a length of time such as '30 days' or '12 hours', or none to keep all,"
-        f" found: {value}"
+        f"{name} must be a length of time such as '30 days' or '12 hours', or none to keep "
+        f"everything, found: {value}"
     )
     return None
 

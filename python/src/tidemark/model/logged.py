@@ -43,9 +43,9 @@ def logged_settings(given: Given) -> dict[str, Any]:
     given.errors += one_of("extract", cfg["extract"], EXTRACTS)
     if cfg["hash"] == "xxhash64x2":
         given.errors.append(
-            "hash: xxhash64x2 is no more: take md5 or sha256, for which the release before this one"
-            " rehashes what is there (dbt run-operation rehash --args"
-            f" '{{entity: {cfg['entity']}}}'), or this one makes a new log (--full-refresh)"
+            "hash: xxhash64x2 is not supported any more. Set hash to md5 or sha256. Then "
+            "rehash the log by the release before (dbt run-operation rehash --args '{entity: "
+            f"{cfg['entity']}}}'), or make a new log (--full-refresh)"
         )
     else:
         given.allow(cfg, "hash")

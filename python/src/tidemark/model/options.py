@@ -95,7 +95,9 @@ def spelled_options(given: Any, file_format: Any, errors: list[str]) -> Any:
     for name in given:
         meant = _ONE_OPTION.get(str(name).lower(), str(name).lower())
         if meant in taken:
-            errors.append(f"options.{name} and options.{taken[meant]} are one option: take one out")
+            errors.append(
+                f"options.{name} and options.{taken[meant]} are one option: remove one of them"
+            )
         taken[meant] = name
     return {spelled.get(str(name).lower(), name): value for name, value in given.items()}
 

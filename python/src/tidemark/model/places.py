@@ -52,8 +52,9 @@ def format_problems(cfg: Config, lake_format: str) -> Iterator[str]:
     found = cfg["file_format"]
     if found == "parquet":
         yield (
-            "file_format: parquet is no more: take file_format: delta (iceberg where the whole"
-            " project is), for which a full refresh by the release before this one makes a new log"
+            "file_format: parquet is not supported any more. Set file_format to delta (iceberg "
+            "if the whole project has it). A full refresh by the release before this one makes "
+            "a new log"
         )
         return
     yield from one_of("file_format", found, _FORMATS)

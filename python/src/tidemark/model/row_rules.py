@@ -44,8 +44,8 @@ def row_rules(node: Config, cfg: Config, given: Any, errors: list[str]) -> list[
             errors += expression_problems(rule["setting"], rule["check"])
         if rule["on_fail"] == "quarantine" and cfg["on_reject"] != "quarantine":
             errors.append(
-                f"{rule['setting']}: on_fail: quarantine needs on_reject: quarantine, which makes "
-                "the table that such rows go to"
+                f"{rule['setting']}: on_fail: quarantine needs on_reject: quarantine. Set "
+                "on_reject to quarantine, which makes the table of rejects"
             )
     return rules
 
@@ -66,8 +66,8 @@ def _read(
         at_most = _part(rule.at_most)
         if rule.at_most is not None and at_most is None:
             errors.append(
-                f"{setting}: at_most is a part of the rows, such as '1 %' or 0.01, found: "
-                f"{rule.at_most}"
+                f"{setting}: at_most must be a fraction of the rows, such as '1 %' or 0.01, "
+                f"found: {rule.at_most}"
             )
         yield {
             "name": rule.name,

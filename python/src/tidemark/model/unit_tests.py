@@ -55,7 +55,9 @@ def input_of(text: str) -> tuple[str, tuple[str, ...]]:
     found = _INPUT.fullmatch(text.strip())
     names = tuple(re.findall(r"['\"]([^'\"]+)['\"]", found["names"])) if found else ()
     if found is None or (found["kind"] == "source" and len(names) != 2):
-        raise ConfigError(f"{text} is no ref('model') and no source('source', 'table')")
+        raise ConfigError(
+            f"{text} is not an input. Write ref('model') or source('source', 'table')"
+        )
     return found["kind"], names
 
 

@@ -17,7 +17,7 @@ from tidemark.run.invoke import Invoker
 from tidemark.state.project import Entity, entities_of
 
 EXIT_STOPPED = 3
-_STOPPED = "it stopped on the way: what was done before stays done, and calling it again goes on"
+_STOPPED = "it stopped on the way: finished parts stay, and the same call continues"
 _NULLS = {"NULL": None, "'NULL'": "NULL"}
 
 
@@ -84,7 +84,10 @@ def operate(
     """
     entities = entities_of(invoker.manifest)
     if name not in entities:
-        raise ConfigError(f"there is no entity named {name!r}.{nearest(name, entities)}")
+        raise ConfigError(
+            f"there is no entity named {name!r}. Name a model with materialized: "
+            f"cdc.{nearest(name, entities)}"
+        )
     return operate_all(invoker, asked, [operation(entities[name])])
 
 
@@ -110,7 +113,9 @@ def operate_all(invoker: Invoker, asked: Asked, calls: Sequence[Operation]) -> i
         return 0
     if not asked.yes:
         if not asked.can_ask:
-            raise ConfigError("nothing was done: nobody can be asked here, say --yes")
+            raise ConfigError(
+                "nothing was done, as there is no terminal to ask for consent. Add --yes"
+            )
         if not click.confirm("Go ahead?", err=True):
             click.echo("nothing was done", err=True)
             return 1

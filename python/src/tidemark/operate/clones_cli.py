@@ -38,7 +38,7 @@ def clone(to: str, replace: bool, remove: bool, **how: Any) -> None:
     Use a target with that schema to load, plan and roll back there. The originals stay unchanged.
     """
     if replace and remove:
-        raise click.UsageError("--replace and --remove: say one of them")
+        raise click.UsageError("--replace and --remove contradict each other. Give one of them")
     arguments = {"to": to, "replace": replace or None, "remove": remove or None}
     _operate_selected("clone", arguments, _CLONED, how)
 
@@ -72,7 +72,10 @@ def _operate_selected(
     def calls(invoker: Invoker) -> list[Operation]:
         nodes = [node for node in invoker.selected() if node.config.materialized in kinds]
         if not nodes:
-            raise ConfigError(f"no model of the selection is one to {name}: {', '.join(kinds)}")
+            raise ConfigError(
+                f"no selected model can be used with {name}. Select a model of these kinds: "
+                f"{', '.join(kinds)}"
+            )
         return [Operation(name, node.name, arguments) for node in nodes]
 
     with_project(how, lambda invoker, asked: operate_all(invoker, asked, calls(invoker)), **chosen)

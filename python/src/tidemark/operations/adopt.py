@@ -36,7 +36,11 @@ def adopt(
     """
     macro, is_dry, cfg = warehouse.macro, is_true(dry_run), entity_config(warehouse, entity)
     if cfg["extract"] != "full":
-        raise UsageError(f"adopt is for extract: full; {entity} has extract: {cfg['extract']}")
+        raise UsageError(
+            f"adopt needs extract: full, but {entity} has extract: {cfg['extract']}. Set "
+            "extract to "
+            "full"
+        )
     cfg = {**cfg, "location": None, "scope": []}
     run: Run = {**asked_run(warehouse, is_dry), "allow_deletes": True}
     ends = {"from": valid_from, "to": valid_to, "inclusive": is_true(inclusive)}
@@ -76,7 +80,8 @@ def _adopted_versions(warehouse: Warehouse, cfg: Settings, table: str, ends: Val
     relation = macro("table_named", table)
     if relation is None:
         raise UsageError(
-            f"{cfg['entity']}: there is no table {table} to adopt; name it as <schema>.<table>"
+            f"{cfg['entity']}: there is no table {table} to adopt. Write the name as "
+            "<schema>.<table>"
         )
     found = macro("names_in", relation)
     lower = [name.lower() for name in found]
@@ -123,12 +128,15 @@ def _adopted_dates(warehouse: Warehouse, cfg: Settings, versions: Values) -> lis
         told = "\n  - ".join(wrong)
         last_day = f"; where {versions['to']} is the last day of a version, say inclusive: true"
         raise DataError(
-            f"{cfg['entity']}: {table} has intervals that are none; nothing was written\n  - {told}"
-            f"\nAdopt a table or view without them{'' if versions['inclusive'] else last_day}"
+            f"{cfg['entity']}: {table} has intervals that cannot be used; nothing was written\n "
+            f" - {told}\nAdopt a table or view without "
+            f"them{'' if versions['inclusive'] else last_day}"
         )
     rows = warehouse.rows(warehouse.macro("adopted_dates_sql", versions))
     if not rows:
-        raise DataError(f"{cfg['entity']}: {table} has no versions to adopt")
+        raise DataError(
+            f"{cfg['entity']}: {table} has no versions to adopt. Name a table that has rows"
+        )
     return [row["business_date"] for row in rows]
 
 
@@ -145,9 +153,9 @@ def _adopted_so_far(warehouse: Warehouse, opened: Opened, dates: list[str]) -> l
     others = [date for date in loaded if date not in dates]
     if others:
         raise UsageError(
-            f"{cfg['entity']} has loaded {others[0]} by itself: adopt begins a log. Take another "
-            "name for the model, or drop it first: dbt run-operation drop_entity --args "
-            f"'{{entity: {cfg['entity']}}}'"
+            f"{cfg['entity']} has loaded {others[0]} already, but adopt needs an empty log. "
+            "Give the model another name, or drop the entity first: dbt run-operation "
+            f"drop_entity --args '{{entity: {cfg['entity']}}}'"
         )
     return loaded
 
@@ -168,9 +176,10 @@ def check_adopted(
     differences = warehouse.rows(sql)
     if differences and not rejected:
         raise DataError(
-            f"{entity}: the log replayed has other rows than {table} at the end of "
-            f"{differences[0]['date_count']} dates, first of {differences[0]['first_date']}. Was "
-            "the table written to meanwhile? Drop the entity and adopt again"
+            f"{entity}: the replayed log has other rows than {table} at the end of "
+            f"{differences[0]['date_count']} dates. The first date is "
+            f"{differences[0]['first_date']}. Another program may have written to the table. "
+            "Drop the entity and adopt again"
         )
     whole = ": replayed, the log has its rows at the end of every date"
     lacks = f", without the {rejected} rows in {rejects}"

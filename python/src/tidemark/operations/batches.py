@@ -20,20 +20,23 @@ def roll_back_batches(warehouse: Warehouse, node: Values, to: Any, dry_run: bool
     macro, opened = warehouse.macro, open_atomic(warehouse, node, dry_run)
     cfg, commits, entity = opened["cfg"], opened["commits"], opened["cfg"]["entity"]
     if not opened["state"]["recorded"]:
-        raise DataError(f"{entity}: nothing was loaded yet, so there is nothing to roll back")
+        raise DataError(
+            f"{entity}: there is nothing to roll back, as nothing was loaded yet. Run the model "
+            "first"
+        )
     if to is None:
         raise UsageError(
-            f"{entity}: to where? Give `to`, a commit id, a business date or a timestamp; "
-            "`dbt run-operation show_commits` lists the commits"
+            f"{entity}: `to` is missing. Give a commit id, a business date or a timestamp. `dbt "
+            "run-operation show_commits` lists the commits"
         )
     ends = {"from": to, "argument": "to"}
     target = int(macro("span_of", cfg, commits, ends, "rollback")["from"] or 0)
     gone = warehouse.rows(macro("batches_gone_sql", commits["states"], cfg["relation"], target))
     if gone:
         raise UsageError(
-            f"{entity}: commit {gone[0]['commit_id']}, of which events were there at commit "
-            f"{target}, was taken back by commit {gone[0]['undone_by']}: they are gone. The next "
-            "run reads their files again, if they still lie there"
+            f"{entity}: commit {gone[0]['undone_by']} took back commit {gone[0]['commit_id']}, "
+            f"whose events commit {target} had. Those events are gone. Run the model again: the "
+            "run reads their files, if the files are still there"
         )
     batches = warehouse.rows(macro("batches_after_sql", commits["states"], cfg["relation"], target))
     if not batches:
@@ -44,8 +47,8 @@ def roll_back_batches(warehouse: Warehouse, node: Values, to: Any, dry_run: bool
         say(warehouse, entity, f"{does} back commit {commit_id}: {batch['rows_inserted']} events")
         if batch["kind"] == "full_refresh":
             raise DataError(
-                f"{entity}: commit {commit_id} read everything anew; what was before it is in the "
-                "tables named ..._<commit>"
+                f"{entity}: commit {commit_id} read all files again, so nothing before that "
+                "commit can be restored. Read the old rows in the tables named ..._<commit>"
             )
     if dry_run:
         return

@@ -67,8 +67,8 @@ def _clean_entity(
         say(
             warehouse,
             entity,
-            f"kept {needed} old rows of the history, from which late events would be replayed: "
-            "what followed them did not bring every column",
+            f"kept {needed} old rows of the history, which late events need. Later rows do not "
+            "have every column",
         )
     if dry_run:
         _report_clean(warehouse, opened, steps, horizons, vacuum)
@@ -144,8 +144,8 @@ def _check_new_savepoints(
         if int(point["commit_id"]) not in known:
             record_commit(warehouse, commits, record, "rolled_back", {})
             raise DataError(
-                f"{cfg['entity']}: a savepoint was made on commit {point['commit_id']} since this "
-                "began, and nothing was removed. Call it again"
+                f"{cfg['entity']}: another process made a savepoint on commit "
+                f"{point['commit_id']} since clean began. Nothing was removed. Run clean again"
             )
 
 

@@ -78,7 +78,10 @@ def check_links_files(warehouse: Warehouse) -> None:
         UsageError: It is.
     """
     if not warehouse.macro("can", "remove_files"):
-        raise UsageError("clone and promote need `method: session`: they link files")
+        raise UsageError(
+            "clone and promote link files, which needs `method: session`. Write `method: session` "
+            "in the profile"
+        )
 
 
 def _warn_location(warehouse: Warehouse, node: Values) -> None:
@@ -87,8 +90,9 @@ def _warn_location(warehouse: Warehouse, node: Values) -> None:
     if node["config"].get("location_root") or own.get("location_root"):
         warehouse.warn(
             str(node["name"]),
-            "it has a location_root, which its clone does not use: give the target of the clone "
-            "another one, or a full refresh there writes into the folder of the original",
+            "the entity has a location_root, which its clone does not use. Give the target of "
+            "the clone another location_root. Otherwise a full refresh there writes into the "
+            "folder of the original",
         )
 
 
@@ -187,7 +191,10 @@ def entity_here(warehouse: Warehouse, node: Values, run: Run) -> Entity:
 def base_schemas(warehouse: Warehouse, schema: Any) -> tuple[str, str]:
     """Return the schema of the target, and that of its clones."""
     if not isinstance(schema, str) or not schema.strip():
-        raise UsageError(f"a clone has a schema of its own, such as dev, found: {schema}")
+        raise UsageError(
+            f"the name of the clone's schema cannot be used: {schema}. Give another name, such as "
+            "dev"
+        )
     return str(warehouse.macro("target_schema")), schema.strip()
 
 
@@ -245,11 +252,14 @@ def _settled(warehouse: Warehouse, here: Entity) -> list[CommitState]:
     for one in commits:
         if one["state"] == "inflight":
             raise DataError(
-                f"{here.name}: commit {one['commit_id']} is in flight: a run is at work, or died. "
-                "Clone it when that has ended; the next run ends one that died"
+                f"{here.name}: commit {one['commit_id']} is in flight: a run is at work, or "
+                "died. Wait for the run, then clone again. If the run died, run the model first"
             )
     if not any(one["state"] == "completed" for one in commits):
-        raise DataError(f"{here.name}: nothing was loaded yet, so there is nothing to clone")
+        raise DataError(
+            f"{here.name}: there is nothing to clone, as nothing was loaded yet. Run the model "
+            "first"
+        )
     return commits
 
 
@@ -263,12 +273,13 @@ def _check_free(
             return
         raise UsageError(
             f"{here.name}: {there.relation} is a clone already, of commit "
-            f"{mark['source_commit_id']}: --replace clones it anew, and what was loaded there goes"
+            f"{mark['source_commit_id']}. Add --replace to clone the entity again. This removes "
+            "what was loaded into the clone"
         )
     if own or relation_exists(warehouse, there.current):
         raise UsageError(
-            f"{here.name}: {there.relation} is no clone. Name another schema, or drop it there "
-            "(dbt run-operation drop_entity)"
+            f"{here.name}: {there.relation} is not a clone. Name another schema, or drop the "
+            "table there (dbt run-operation drop_entity)"
         )
 
 
@@ -349,7 +360,11 @@ def _clone_tables(
             return copied, commits
         _drop(warehouse, node, there)
         commits = _settled(warehouse, here)
-    raise DataError(f"{here.name}: it was written to each time that it was cloned: try again later")
+    raise DataError(
+        f"{here.name}: runs wrote to the entity during each attempt to clone. Clone the entity "
+        "when "
+        "no run is at work"
+    )
 
 
 def _make_history(warehouse: Warehouse, node: Values, there: Entity, run: Run) -> None:
@@ -380,7 +395,10 @@ def _remove(
     warehouse: Warehouse, node: Values, there: Entity, own: list[CommitState], is_dry: bool
 ) -> None:
     if mark_of(own) is None:
-        raise UsageError(f"{there.name}: {there.relation} is no clone, so it is not removed")
+        raise UsageError(
+            f"{there.name}: {there.relation} is not a clone, so nothing was removed. Name the "
+            "schema of a clone"
+        )
     if is_dry:
         say(warehouse, there.name, f"would remove its clone {there.relation}")
         return

@@ -85,7 +85,7 @@ def _compact_files(warehouse: Warehouse, opened: Opened, steps: list[Values], si
     for step in steps:
         verb, what, before = step["verb"], step["what"], step["before"]
         if step["is_shared"] and _is_being_loaded(warehouse, opened):
-            say(warehouse, entity, f"is being loaded: {what} is left for the next compact")
+            say(warehouse, entity, f"is being loaded: {what} stays for the next compact")
             continue
         warehouse.run(step["statement"])
         partition = (step["partition_by"], step["partition_value"])

@@ -49,7 +49,10 @@ def open_entity(warehouse: Warehouse, entity: str, operation: str, dry_run: bool
     cfg = entity_config(warehouse, entity)
     opened = open_load(warehouse, cfg, asked_run(warehouse, dry_run))
     if not opened["state"]["recorded"]:
-        raise DataError(f"{entity}: nothing was loaded yet, so there is nothing to {operation}")
+        raise DataError(
+            f"{entity}: there is nothing to {operation}, as nothing was loaded yet. Run the model "
+            "first"
+        )
     return opened
 
 
@@ -81,7 +84,10 @@ def look_at_entity(warehouse: Warehouse, entity: str, operation: str) -> Opened:
         relation_exists(warehouse, relations[name]) for name in ("log", "current")
     )
     if not is_there:
-        raise DataError(f"{entity}: nothing was loaded yet, so there is nothing to {operation}")
+        raise DataError(
+            f"{entity}: there is nothing to {operation}, as nothing was loaded yet. Run the model "
+            "first"
+        )
     return {"cfg": cfg, "run": run, "relations": relations, "commits": commits, "state": state}
 
 

@@ -65,15 +65,15 @@ def erase_key(
     )
     if not steps and not is_known:
         raise UsageError(
-            f"{entity}: this key is in none of its tables (key hash {erased['hash']}). Give every "
-            f"column of unique_key ({', '.join(erased['names'])}) as it is stored"
+            f"{entity}: no table of the entity has this key (key hash {erased['hash']}). Give "
+            f"every column of unique_key ({', '.join(erased['names'])}) as it is stored"
         )
     if is_dry:
         for step in steps:
             what = f"would {step['verb']} {step['count']} rows of {step['relation']}"
             say(warehouse, entity, what)
         if is_begun:
-            say(warehouse, entity, "would finish erasing this key, which a call had begun")
+            say(warehouse, entity, "would finish an earlier call that erases this key")
         if vacuums:
             vacuum_or_report(warehouse, entity, _erasable_tables(warehouse, opened), True)
         return
@@ -130,8 +130,8 @@ def _report_traces(warehouse: Warehouse, entity: str, erased: Values, is_logged:
     if files:
         warehouse.warn(
             entity,
-            "the key stands, whole or as a word, in files that erase leaves alone: "
-            f"{', '.join(files)}. Remove them, or those lines",
+            f"the key is in files that erase does not change: {', '.join(files)}. Remove these "
+            "files, or the lines with the key",
         )
 
 
@@ -142,8 +142,9 @@ def _report_clones(warehouse: Warehouse, opened: Opened) -> None:
     if there := clones_of(warehouse, opened["cfg"]["relation"]):
         warehouse.warn(
             opened["cfg"]["entity"],
-            f"clones of it may have the key still: {', '.join(there)}. Erase it there too, by a "
-            "target with that schema, or remove them: tidemark clone --remove",
+            f"clones of the entity may still have the key: {', '.join(there)}. Erase the key in "
+            "each clone too, by a target with its schema. Or remove the clones: tidemark clone "
+            "--remove",
         )
 
 
@@ -160,21 +161,21 @@ def _check_erase(warehouse: Warehouse, cfg: Settings, is_unconfirmed: bool) -> N
     entity = cfg["entity"]
     if not cfg["keys"]:
         raise ConfigError(
-            f"{entity}: erase_key needs unique_key, and this entity has none: its rows have no key "
-            "to be found by"
+            f"{entity}: erase_key needs unique_key, but this entity has none. Set unique_key, "
+            "or remove the rows at the source"
         )
     if is_unconfirmed:
         raise UsageError(
-            f"{entity}: vacuum: true removes the files of all former versions at once, also those "
-            "that a running query or a restore needs. Say confirm: true if that is meant; nothing "
-            "was erased"
+            f"{entity}: vacuum: true removes the files of all former versions at once. A "
+            "running query or a restore may need these files. Nothing was erased. Add confirm: "
+            "true to remove the files"
         )
     for relation, _ in kept_tables(warehouse, cfg["target"]):
         if "__log_slices_" in relation.identifier:
             raise ConfigError(
-                f"{entity}: a full refresh has kept tables of Parquet, such as {relation}, and no "
-                "rows can be taken out of those. Drop them first: clean with retention: "
-                "{superseded: 0 days}. Nothing was erased"
+                f"{entity}: a full refresh kept tables of Parquet, such as {relation}. Rows of "
+                "such tables cannot be deleted. Nothing was erased. Drop the tables first: "
+                "clean with retention: {superseded: 0 days}"
             )
 
 
@@ -253,7 +254,7 @@ def _given_values(
         if name.lower() in given:
             values[name] = _key_literal(warehouse, given[name.lower()])
         else:
-            errors.append(f"`{name}` is missing: say null if the key has none there")
+            errors.append(f"`{name}` is missing: write null if the key has no value there")
     _raise_key_errors(cfg, errors)
     return values
 
@@ -261,7 +262,9 @@ def _given_values(
 def _raise_key_errors(cfg: Settings, errors: list[str]) -> None:
     if errors:
         told = "\n  - ".join(errors)
-        raise UsageError(f"{cfg['entity']}: the key cannot be looked for\n  - {told}")
+        raise UsageError(
+            f"{cfg['entity']}: the key cannot be looked for. Correct the key:\n  - {told}"
+        )
 
 
 def _key_literal(warehouse: Warehouse, value: Any) -> str:

@@ -27,7 +27,7 @@ def export(
     # Spark takes the two folders of a relative path to lie in different places.
     if not isinstance(path, str) or not _WHOLE_PATH.match(path):
         raise UsageError(
-            "export: path must be a whole one, such as /lake/shredded or s3a://bucket/shredded, "
+            "export: path must be absolute, such as /lake/shredded or s3a://bucket/shredded, "
             f"found: {path or 'nothing'}"
         )
     opened = open_atomic(warehouse, macro("entity_node", entity, ["atomic"]))

@@ -50,12 +50,12 @@ def plan_entity(warehouse: Warehouse, cfg: Settings, run: Run, current: Any, bod
     """
     macro, entity, target = warehouse.macro, cfg["entity"], cfg["target"]
     if run["empty"]:
-        raise UsageError(f"{entity}: a plan needs the rows that --empty leaves out")
+        raise UsageError(f"{entity}: a plan needs the rows that --empty leaves out. Remove --empty")
     is_kept = run["plan"] == "kept"
     if is_kept and not macro("can", "keep_plan"):
         raise UsageError(
             f"{entity}: `tidemark plan` needs `type: tidemark` with `method: session` in the "
-            "profile. By a Thrift server dbt gives a plan as tables: dbt run --vars 'plan: true'"
+            "profile. Write both, or make the plan as tables: dbt run --vars 'plan: true'"
         )
     by_spark: Settings = {**cfg, "asked_engine": cfg.get("engine"), "engine": "spark"}
     opened = open_load(warehouse, by_spark, {**run, "dry_run": True}, current)
@@ -305,7 +305,7 @@ def _notes(
     recorded, outcome = None if state["first"] else state["recorded"], derived["outcome"]
     notes = list(new_columns(cfg, staged["plan"], recorded)["short"])
     if len(source["parts"]) > 1:
-        notes.append("a DDL event changes the columns: planned is what comes before it")
+        notes.append("a DDL event changes the columns: the plan has the changes before the event")
     notes += [
         f"a DDL event is applied: {statement['text'][:120]}"
         for statement in load.get("statements") or []
@@ -314,7 +314,7 @@ def _notes(
     if outcome == "repeat" and cfg["extract"] == "events":
         notes.append("every event is known already")
     elif outcome == "repeat":
-        notes.append("nothing is other than when it was loaded before")
+        notes.append("nothing differs from the earlier load")
     elif outcome == "commit" and not has_rows and not state["first"]:
         notes.append("no row changes: only the commit is recorded")
     if load.get("rebuild"):

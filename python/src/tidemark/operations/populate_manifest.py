@@ -43,7 +43,7 @@ def populate_manifest(warehouse: Warehouse, entity: str, since: Any, table: Any)
     record["details"] = json.dumps(details)
     if left:
         after = done_to or "the beginning"
-        say(warehouse, entity, f"goes on after {after}, where an earlier call stopped")
+        say(warehouse, entity, f"continues after {after}, where an earlier call stopped")
     else:
         record_commit(warehouse, commits, record, "inflight", {})
     before = _claims_of(warehouse, manifest, record) if left else 0
@@ -95,12 +95,14 @@ def _unfinished(warehouse: Warehouse, opened: Opened, details: Values) -> _Unfin
 def _canonical_names(warehouse: Warehouse, entity: str, source: Any) -> list[str]:
     """Return the columns of a table of events, which has at least what a claim is made of."""
     if not relation_exists(warehouse, source):
-        raise DataError(f"{entity}: there is no table {source} to take events from")
+        raise DataError(
+            f"{entity}: there is no table {source} to take events from. Name a table that exists"
+        )
     names: list[str] = warehouse.macro("names_in", source)
     for name in ("event_id", "collector_tstamp"):
         if name not in names:
             raise DataError(
-                f"{entity}: {source} has no column `{name}`: it must have the canonical columns of "
-                "enriched events"
+                f"{entity}: {source} has no column `{name}`. Name a table with the canonical "
+                "columns of enriched events"
             )
     return names

@@ -45,13 +45,19 @@ def promote(warehouse: Warehouse, entity: str, schema: Any, dry_run: Any) -> Non
     check_links_files(warehouse)
     opened = open_entity(warehouse, entity, "promote", is_true(dry_run))
     if opened["cfg"]["location_root"] is not None:
-        raise UsageError(f"{entity}: it has a location_root, and its clone lies elsewhere")
+        raise UsageError(
+            f"{entity}: the entity has a location_root, so its clone cannot be promoted. Load the "
+            "same data into the original instead"
+        )
     here = Entity(entity, opened["cfg"]["target"], opened["commits"])
     there = entity_there(warehouse, here, opened["run"], schema)
     own = commits_of(warehouse, there)
     mark = mark_of(own, here.relation)
     if mark is None or mark["state"] != "completed":
-        raise UsageError(f"{entity}: {there.relation} is no clone of {here.relation}")
+        raise UsageError(
+            f"{entity}: {there.relation} is not a clone of {here.relation}. Name the schema of a "
+            "clone"
+        )
     _check_unmoved(warehouse, opened, here, there, mark, own)
     made = [one for one in own if one["commit_id"] > mark["commit_id"] and _is_done(one)]
     if not made:
@@ -92,8 +98,9 @@ def _check_unmoved(
     for one in own:
         if one["state"] == "inflight":
             raise DataError(
-                f"{here.name}: commit {one['commit_id']} of {there.relation} is in flight: a run "
-                "is at work there, or died. Nothing was promoted: run it there, then promote again"
+                f"{here.name}: commit {one['commit_id']} of {there.relation} is in flight: a "
+                "run is at work there, or died. Nothing was promoted. Run the model in the "
+                "clone, then promote again"
             )
     for one in commits_of(warehouse, here):
         if one["commit_id"] <= mark["source_commit_id"]:
@@ -101,14 +108,14 @@ def _check_unmoved(
         if one["kind"] == "promote" and one["source_relation"] == there.relation:
             raise DataError(
                 f"{here.name}: {there.relation} was promoted already, in commit "
-                f"{one['commit_id']}. Clone it again (--replace) before you go on there"
+                f"{one['commit_id']}. Clone the entity again (--replace) before you go on there"
             )
         if one["kind"] in _MOVES and one["state"] == "completed":
             what = one["business_date"] or "no date"
             raise DataError(
-                f"{here.name}: it has moved since it was cloned: commit {one['commit_id']} "
-                f"({one['kind']}, {what}). Nothing was promoted: clone it again (--replace), and "
-                "do there again what you want to promote"
+                f"{here.name}: the original has moved since it was cloned: commit "
+                f"{one['commit_id']} ({one['kind']}, {what}). Nothing was promoted. Clone the "
+                "entity again (--replace), then repeat in the clone what you want to promote"
             )
 
 
@@ -153,7 +160,8 @@ def _promote(
         drop_new_log(warehouse, relations)
         record_commit(warehouse, commits, commit, "rolled_back", {})
         raise DataError(
-            f"{cfg['entity']}: {there.relation} was written to meanwhile. Nothing was promoted"
+            f"{cfg['entity']}: {there.relation} changed while it was promoted. Nothing was "
+            "promoted. Promote the clone again"
         )
     recorded_cfg = macro("recorded_cfg", cfg, recorded)
     plan = macro("recorded_plan", recorded, cfg)

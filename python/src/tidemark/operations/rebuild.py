@@ -29,7 +29,9 @@ def rebuild(warehouse: Warehouse, entity: str, dry_run: Any) -> None:
     state = entity_state(warehouse, ensure_commits(warehouse, run), cfg["relation"], run)
     current = relations["current"]
     if not state["recorded"] or not relation_exists(warehouse, relations["log"]):
-        raise DataError(f"{entity}: there is no log, so there is nothing to rebuild")
+        raise DataError(
+            f"{entity}: there is no log, so there is nothing to rebuild. Run the model first"
+        )
     does = "would make" if is_dry else "making"
     say(warehouse, entity, f"{does} {current} anew from {relations['log']}")
     if is_dry:

@@ -53,8 +53,8 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     recorded = state["recorded"]
     if has_concurrent_erase(warehouse, commits, cfg["relation"], state["last_id"]):
         raise DataError(
-            f"{entity}: a key is being erased, or a call of erase_key died: call it again with "
-            "that key, which finishes it. Nothing was written"
+            f"{entity}: a call of erase_key is at work, or died. Nothing was written. Call "
+            "erase_key again with the same key to finish"
         )
     keys = keys_in_order(cfg, recorded)
     cfg = {**cfg, "keys": keys, "has_deltas": bool(recorded and had_deltas(recorded))}
@@ -169,11 +169,11 @@ def _problems(
 ) -> list[str]:
     errors = []
     if inflight:
-        errors.append("a commit is in flight: run the entity once, which finishes it")
+        errors.append("a commit is in flight. Run the model once to finish the commit")
     if recorded["hash"] == "xxhash64x2":
         errors.append(
-            "its hash is xxhash64x2, which this release does not compute: rehash it by the release "
-            "before, or start a new log with --full-refresh"
+            "this release does not compute the hash xxhash64x2 of the entity. Rehash the "
+            "entity by the release before, or start a new log with --full-refresh"
         )
     for name in ("keys", "stored_hashes", "file_format"):
         if str(cfg[name]).lower() != str(recorded[name]).lower():
@@ -182,7 +182,8 @@ def _problems(
             errors.append(f"{change}, which needs a new log: --full-refresh")
     if cfg["stored_hashes"]:
         errors.append(
-            "its hashes come from the model (stored_hashes): start a new log with --full-refresh"
+            "the hashes of the entity come from the model (stored_hashes). Start a new log "
+            "with --full-refresh"
         )
     for name in drop:
         if name.lower() not in names:

@@ -26,14 +26,14 @@ def restate(warehouse: Warehouse, entity: str, start: Any, dry_run: Any) -> None
     """
     is_dry, date = is_true(dry_run), warehouse.macro("_business_date", start, "restate: from")
     if date is None:
-        raise UsageError(f"{entity}: from which business date? Give `from`, such as 2026-02-05")
+        raise UsageError(f"{entity}: `from` is missing. Give a business date, such as 2026-02-05")
     body = warehouse.macro("entity_node", entity)["raw_code"].strip()
     opened = open_entity(warehouse, entity, "restate", is_dry)
     if not opened["cfg"]["location"] or not _EXTRACTS.fullmatch(body):
         raise UsageError(
-            f"{entity}: restate reads the extracts of a model whose body is "
-            "{{ tidemark.extract() }}; this one has SQL of its own. Run its dates again with "
-            f"`tidemark run --select {entity} --business-date {date}..`"
+            f"{entity}: restate reads the extracts of a model whose body is {{{{ "
+            "tidemark.extract() }}, but this model has SQL of its own. Run the dates again "
+            f"with `tidemark run --select {entity} --business-date {date}..`"
         )
     again = _restate_events if opened["cfg"]["extract"] == "events" else _restate_extracts
     again(warehouse, opened, date, is_dry)
@@ -48,11 +48,13 @@ def _restate_extracts(warehouse: Warehouse, opened: Opened, start: str, dry_run:
         f"{date} ({path})" for date, path in paths.items() if not warehouse.macro("files_at", path)
     ]
     if not dates:
-        raise UsageError(f"{entity}: no business date from {start} on was loaded")
+        raise UsageError(
+            f"{entity}: no business date from {start} on was loaded. Give an earlier date"
+        )
     if missing:
         raise DataError(
-            f"{entity}: these extracts are gone, so nothing was restated: {', '.join(missing)}. "
-            "Put them back, or restate from a later date"
+            f"{entity}: these extracts are gone: {', '.join(missing)}. Nothing was restated. "
+            "Put the files back, or restate from a later date"
         )
     does = "would load" if dry_run else "loading"
     say(warehouse, entity, f"{does} {len(dates)} business dates again: {', '.join(dates)}")
@@ -70,10 +72,11 @@ def _restate_events(warehouse: Warehouse, opened: Opened, start: str, dry_run: b
     timeline = timeline_of(warehouse, opened["commits"], cfg["relation"])
     at = before_date(timeline, start)
     if at["first"] is None and all(commit["kind"] != "rollback" for commit in timeline):
-        raise UsageError(f"{entity}: no events arrived from {start} on")
+        raise UsageError(f"{entity}: no events arrived from {start} on. Give an earlier date")
     if at["first"] is not None and at["before"] is None:
         raise UsageError(
-            f"{entity}: all its events arrived from {start} on: begin again with --full-refresh"
+            f"{entity}: all its events arrived from {start} on. Load all events again with "
+            "--full-refresh"
         )
     last = timeline[-1]
     steps = steps_to(timeline, last["commit_id"] if at["first"] is None else at["before"] or 0)
@@ -86,12 +89,12 @@ def _restate_events(warehouse: Warehouse, opened: Opened, start: str, dry_run: b
     gone = files_gone(warehouse, cfg, opened["relations"], ids)
     if gone:
         raise DataError(
-            f"{entity}: these files landed since and are gone, so nothing was restated: "
-            f"{', '.join(gone)}. Put them back, or restate from a later date"
+            f"{entity}: these files landed since then and are gone: {', '.join(gone)}. Nothing "
+            "was restated. Put the files back, or restate from a later date"
         )
     roll_back(warehouse, opened, with_columns_back(warehouse, opened, steps), dry_run)
     if dry_run:
-        say(warehouse, entity, "would take what landed since then anew")
+        say(warehouse, entity, "would read again what landed since then")
         return
     body = warehouse.macro("extract_sql", cfg)
     figures = load_entity(warehouse, opened_anew(warehouse, opened), body)

@@ -31,16 +31,16 @@ def rollback(warehouse: Warehouse, entity: str, to: Any, together: Any, dry_run:
     if node["config"]["materialized"] == "atomic":
         if is_true(together):
             raise UsageError(
-                f"{entity}: together takes cdc models along, and only with another one; enriched "
-                "events go back by themselves"
+                f"{entity}: together rolls back cdc models, and only with another model. Leave "
+                "together out: enriched events are rolled back alone"
             )
         roll_back_batches(warehouse, node, to, is_dry)
         return
     opened = open_entity(warehouse, entity, "roll back", is_dry)
     if to is None:
         raise UsageError(
-            f"{entity}: to where? Give `to`, a commit id, a business date or a timestamp; "
-            "`dbt run-operation show_commits` lists the commits"
+            f"{entity}: `to` is missing. Give a commit id, a business date or a timestamp. `dbt "
+            "run-operation show_commits` lists the commits"
         )
     steps, ways = rollback_steps(warehouse, opened, to), []
     if is_true(together):
@@ -68,8 +68,8 @@ def rollback_steps(warehouse: Warehouse, opened: Opened, to: Any) -> Steps:
     target = int(warehouse.macro("span_of", cfg, commits, ends, "rollback")["from"] or 0)
     if target == 0:
         raise UsageError(
-            f"rollback: {cfg['entity']} has no commit at or before {to}. To begin again from "
-            "nothing, load with --full-refresh"
+            f"rollback: {cfg['entity']} has no commit at or before {to}. Give a later moment, "
+            "or begin again from nothing with --full-refresh"
         )
     return steps_to(timeline_of(warehouse, commits, cfg["relation"]), target)
 
@@ -203,8 +203,8 @@ def _report_retaken(warehouse: Warehouse, opened: Opened, steps: Steps) -> None:
     say(
         warehouse,
         entity,
-        f"  files that the next run reads again, unless they are moved away first: {count} "
-        f"({span})" + (f"; gone by now: {gone}" if gone else ""),
+        f"  the next run reads these files again, unless you move them away first: {count} ({span})"
+        + (f"; gone by now: {gone}" if gone else ""),
     )
 
 

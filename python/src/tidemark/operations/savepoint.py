@@ -61,15 +61,15 @@ def commit_to_keep(warehouse: Warehouse, cfg: Settings, states: Any, commit: Any
         rows = warehouse.rows(warehouse.macro("log_commits_sql", states, cfg["relation"]))
         shown = [f"{row['commit_id']} ({row['business_date'] or row['kind']})" for row in rows]
         raise UsageError(
-            f"{cfg['entity']}: no completed commit {wanted} wrote its log. The last ones are "
-            f"{', '.join(shown)}"
+            f"{cfg['entity']}: no completed commit {wanted} wrote the log of the entity. Name "
+            f"one of the last commits: {', '.join(shown)}"
         )
     source, floor = int(found[0]["commit_id"]), _floor(warehouse, cfg, states)
     if source < floor:
         raise UsageError(
-            f"{cfg['entity']}: commit {source} cannot be kept any more: what was known before "
-            f"commit {floor} was cleaned, or is in a log that a full refresh replaced. Name that "
-            "commit or a later one"
+            f"{cfg['entity']}: commit {source} cannot be kept any more. The rows before commit "
+            f"{floor} were cleaned, or a full refresh replaced their log. Name commit {floor} or "
+            "a later one"
         )
     return source
 
@@ -86,8 +86,8 @@ def _check_is_kept(warehouse: Warehouse, opened: Opened, record: Commit) -> None
     if source < floor:
         record_commit(warehouse, commits, record, "rolled_back", {})
         raise DataError(
-            f"{cfg['entity']}: commit {source} is not kept: what was known before commit {floor} "
-            "is being cleaned. If that call is refused, call this again"
+            f"{cfg['entity']}: commit {source} is not kept, as a call of clean removes the rows "
+            f"before commit {floor}. Run clean again, or make the savepoint again"
         )
 
 
@@ -95,8 +95,8 @@ def _savepoint_to_remove(cfg: Settings, commit: Any, name: Any, kept: list[Value
     named = [row["commit_id"] for row in kept if name is not None and row["name"] == str(name)]
     if commit is None and len(named) > 1:
         raise UsageError(
-            f"{cfg['entity']}: there are savepoints named {name} on several commits: say by commit "
-            f"which one to remove, {' or '.join(map(str, sorted(named)))}"
+            f"{cfg['entity']}: there are savepoints named {name} on several commits. Name with "
+            f"`commit` the savepoint to remove: {' or '.join(map(str, sorted(named)))}"
         )
     wanted = commit or (named[0] if named else None)
     if wanted is not None and any(str(wanted) == str(row["commit_id"]) for row in kept):
@@ -109,6 +109,6 @@ def _savepoint_to_remove(cfg: Settings, commit: Any, name: Any, kept: list[Value
     if wanted is None and name is None:
         missing = "without a commit or a name: say which one to remove"
     raise UsageError(
-        f"{cfg['entity']}: there is no savepoint {missing}; those that there are: "
+        f"{cfg['entity']}: there is no savepoint {missing}. Name one of these savepoints: "
         f"{', '.join(shown) or 'none'}"
     )

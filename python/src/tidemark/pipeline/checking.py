@@ -70,8 +70,8 @@ def _why_rules_stop(cfg: Settings, staged: Staged) -> str | None:
         return None
     told = "".join(f"\n  - {sentence}" for sentence in broken)
     return (
-        f"rows fail rules of the YAML; nothing was written{told}\nMend the rows, or say with "
-        "on_fail: warn or quarantine, or with at_most, that such rows may come"
+        f"rows fail rules of the YAML; nothing was written{told}\nCorrect the rows, or accept "
+        "such rows with on_fail: warn or quarantine, or with at_most"
     )
 
 
@@ -101,8 +101,8 @@ def _check_planned(warehouse: Warehouse, opened: Opened, staged: Staged) -> None
     ]
     if differing:
         why = (
-            "its plan does not hold any more, as what the model reads is another; nothing was "
-            "written: plan again"
+            "its plan is out of date, as the model reads other rows now; nothing was written. "
+            "Plan again"
         )
         _stop_load(warehouse, cfg, staged, why + "".join(differing))
 
@@ -138,8 +138,8 @@ def why_rejects_stop(
         more = f" ({told}max_reject_fraction is {cfg['max_reject_fraction']})"
         date = f"business_date: {run['business_date']}, " if run["business_date"] else ""
         way_on = (
-            f"or, if that is right, let it through once with --vars '{{{date}allow_rejects: true}}'"
-            ", or set max_reject_fraction higher"
+            f"or accept this load once with --vars '{{{date}allow_rejects: true}}', or set "
+            "max_reject_fraction higher"
         )
     return (
         f"{cfg['entity']}: {figures['rows_rejected']} of {figures['rows_read']} {units[1]}"
@@ -190,9 +190,9 @@ def _check_deletes(warehouse: Warehouse, opened: Opened, staged: Staged) -> None
         staged,
         f"the extract of business date {date} has {figures['rows_read']} rows and would delete "
         f"{guarded['deleted']} of {guarded['existing']} keys (max_delete_fraction is "
-        f"{cfg['max_delete_fraction']}); nothing was written. If that is right, let it through "
-        f"once with --vars '{{business_date: {date}, allow_deletes: true}}', or look at what would "
-        f"be deleted first: tidemark plan --select {cfg['entity']} --business-date {date}",
+        f"{cfg['max_delete_fraction']}); nothing was written. If the deletes are right, accept "
+        f"the load once with --vars '{{business_date: {date}, allow_deletes: true}}', or list "
+        f"the deletes first: tidemark plan --select {cfg['entity']} --business-date {date}",
     )
 
 
@@ -224,8 +224,9 @@ def check_drift(cfg: Settings, drift: list[str], mending: str) -> None:
     if drift:
         told = "\n  - ".join(drift)
         raise ConfigError(
-            f"{cfg['entity']}: the configuration is not the one its log was made with; nothing was "
-            f"written\n  - {told}\nTake the change back, or start a new log {mending}"
+            f"{cfg['entity']}: the configuration differs from the one that the log was made "
+            f"with; nothing was written\n  - {told}\nUndo the change, or start a new log "
+            f"{mending}"
         )
 
 
@@ -256,8 +257,8 @@ def warn_rejects(
     warehouse.warn(
         cfg["entity"],
         f"{figures['rows_rejected']} of {read} {rejects['units'][read != 1]}{rejects['of']} went "
-        f"to quarantine{are_new} ({', '.join(counts)}). To see them: select * from {relation} "
-        f"where {condition}",
+        f"to quarantine{are_new} ({', '.join(counts)}). To see these rows: select * from "
+        f"{relation} where {condition}",
     )
 
 
@@ -267,14 +268,15 @@ def warn_other_tables(warehouse: Warehouse, cfg: Settings, figures: Mapping[str,
     if cfg.get("table") and ignored > 0 and ignored == figures["rows_read"]:
         warehouse.warn(
             cfg["entity"],
-            f"none of the {figures['rows_read']} messages that have landed is a change of "
-            f"{cfg['table']} (table in meta.tidemark)",
+            f"{figures['rows_read']} messages have landed, and none is a change of "
+            f"{cfg['table']} (table in meta.tidemark). Correct the name of the table, or wait "
+            "for the first change",
         )
 
 
 def no_date(cfg: Settings) -> UsageError:
     """Return the error of a load that needs a business date and was given none."""
     return UsageError(
-        f"{cfg['entity']}: which business date? Give it with --vars "
+        f"{cfg['entity']}: the run has no business date. Give the date with --vars "
         "'{business_date: \"2026-03-04\"}'"
     )

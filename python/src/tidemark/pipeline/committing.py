@@ -100,8 +100,8 @@ def is_still_ours(warehouse: Warehouse, opened: Opened, derived: Outcome, commit
     is_taken = "rolled_back" in states or (len(states) > 1 and cfg["family"] != "enriched")
     if is_taken and not is_logged(derived):
         raise DataError(
-            f"{cfg['entity']}: another run has taken this one for dead since it began, so what it "
-            "wrote does not count. Run it again"
+            f"{cfg['entity']}: another run took this run for dead. The rows that this run wrote "
+            "do not count. Run the model again"
         )
     return True
 
@@ -153,7 +153,7 @@ def append_slice(warehouse: Warehouse, opened: Opened, plan: Plan, derived: Deri
             f"select count(*) from {targets['log']} where _commit_id = {load['commit_id']}{marks}"
         )
     counted = figures["rows_logged"] + figures["rows_superseded"]
-    mending = "Run the date again: that corrects the log"
+    mending = "Run the date again, which corrects the log"
     check_written(cfg, targets["log"], counted, int(result[0][0] or 0), mending)
 
 
@@ -201,7 +201,7 @@ def files_of_slice(
         found = sum(written.figures[name] for name in ("rows_logged", "rows_superseded"))
         if found != logged + superseded:
             adapter.discard_rows(written)
-            mending = "Run the date again: that corrects the log"
+            mending = "Run the date again, which corrects the log"
             check_written(opened["cfg"], log, logged + superseded, found, mending)
     return written
 
@@ -224,23 +224,23 @@ def check_written(cfg: Settings, relation: Any, counted: int, written: int, mend
     if written != counted:
         raise DataError(
             f"{cfg['entity']}: {counted} rows were counted but {written} were written to "
-            f"{relation}; what was read changed while it was read. {mending}"
+            f"{relation}. The source changed while the run read it. {mending}"
         )
 
 
 def raise_moved(cfg: Settings, relation: Any) -> NoReturn:
     """Stop a run beside which another one has written."""
     raise DataError(
-        f"{cfg['entity']}: another run has written to {relation} since this one began, or has "
-        "taken it for dead, so this one wrote nothing. Run it again"
+        f"{cfg['entity']}: another run has written to {relation} since this run began, or took "
+        "this run for dead. This run wrote nothing. Run the model again"
     )
 
 
 def raise_finished(cfg: Settings, commit: Commit) -> NoReturn:
     """Stop a run whose commit another one has finished; that one may have written more since."""
     raise DataError(
-        f"{cfg['entity']}: another run has taken this one for dead, and finished its commit "
-        f"{commit['commit_id']}"
+        f"{cfg['entity']}: another run took this run for dead and finished commit "
+        f"{commit['commit_id']}. Nothing is left to do. Look at the commit in `tidemark runs`"
     )
 
 

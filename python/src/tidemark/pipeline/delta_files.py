@@ -82,8 +82,8 @@ def check_staged(warehouse: Warehouse, cfg: Settings, staged: Any, counted: int)
     if counted != staged.rows:
         warehouse.adapter.discard_rows(staged)
         raise DataError(
-            f"{cfg['entity']}: {counted} changes were counted but {staged.rows} were written, as "
-            "happens where Spark repeats a part of its work; nothing was committed. Run it again"
+            f"{cfg['entity']}: {counted} changes were counted but {staged.rows} were written. "
+            "This happens when Spark repeats a task. Nothing was committed. Run the model again"
         )
 
 
@@ -136,7 +136,7 @@ def version_to_append(warehouse: Warehouse, opened: Opened, load: Load) -> int |
     # a table of Iceberg may be one that the library knows nothing of: a statement writes to it
     if made or (made is None and opened["cfg"]["file_format"] == "delta"):
         raise DataError(
-            f"{opened['cfg']['entity']}: another run has written to {log} since this one began, so "
-            "this one wrote nothing. Run it again"
+            f"{opened['cfg']['entity']}: another run has written to {log} since this run began. "
+            "This run wrote nothing. Run the model again"
         )
     return made

@@ -53,8 +53,8 @@ def source_enriched(warehouse: Warehouse, opened: Opened, body: str) -> Source:
         if state["replaces"]:
             warehouse.warn(
                 cfg["entity"],
-                f"there is no file at {cfg['location']} that could be read again, so its tables "
-                "stay as they are",
+                f"there is no file at {cfg['location']} to read again, so the tables stay as "
+                "they are. Put the files back, or correct location",
             )
         elif state["first"]:
             warn_of_no_file(warehouse, cfg)
@@ -100,12 +100,15 @@ def enriched_files(
     ]
     if changed and "natural_cross_batch" not in cfg["deduplicate"]:
         raise DataError(
-            f"{cfg['entity']}: {changed[0]} has changed since it was read, and without "
-            "natural_cross_batch in deduplicate its events would be stored once more; nothing was "
-            "written. Move it away, and land what is new in a file of its own"
+            f"{cfg['entity']}: {changed[0]} has changed since it was read. Without "
+            "natural_cross_batch in deduplicate its events would be stored once more. Nothing "
+            "was written. Move the file away, and land the new lines in another file"
         )
     if not files and is_dated and not warehouse.macro("files_at", location):
-        raise DataError(f"{cfg['entity']}: there is no file at {location}")
+        raise DataError(
+            f"{cfg['entity']}: there is no file at {location}. Put a file there, or correct "
+            "location"
+        )
     return files
 
 
@@ -127,14 +130,14 @@ def _views(warehouse: Warehouse, opened: Opened, landed: Source) -> Source:
     for name in ("event_id", "event_fingerprint", "collector_tstamp") if is_rows else ():
         if name not in names:
             raise ConfigError(
-                f"{cfg['entity']}: the body must yield lines of enriched events in a column "
-                f"`value`, or rows with the canonical columns; `{name}` is missing"
+                f"{cfg['entity']}: the column `{name}` is missing. Select lines of enriched "
+                "events as a column `value`, or rows with the canonical columns"
             )
     if not cfg["location"] and "natural_cross_batch" not in cfg["deduplicate"]:
         raise ConfigError(
-            f"{cfg['entity']}: without location a run takes all that the body yields, and only "
-            "natural_cross_batch keeps what was stored from being stored again: add it to "
-            "deduplicate"
+            f"{cfg['entity']}: the model has no location, so each run reads all rows of the "
+            "body. Without natural_cross_batch the stored rows would be stored again. Add "
+            "natural_cross_batch to deduplicate"
         )
     is_numbered = "_row" in names
     number = "" if is_numbered else ", monotonically_increasing_id() as _row"

@@ -46,8 +46,8 @@ def run_of_enriched(warehouse: Warehouse, opened: Found, state: State) -> Run:
         return run
     if not run["empty"]:
         warehouse.tell(
-            f"{opened['cfg']['entity']}: reads all that has landed again, as a --full-refresh that "
-            "died had begun to"
+            f"{opened['cfg']['entity']}: reads all landed files again, to finish a "
+            "--full-refresh that died"
         )
     return {**run, "full_refresh": True}
 
@@ -68,14 +68,14 @@ def enriched_state(warehouse: Warehouse, opened: Found, state: State) -> State:
         made = relation_exists(warehouse, relations["entities"])
         if not made or has_rows(warehouse, current):
             raise DataError(
-                f"{cfg['entity']}: {current} is a table that Tidemark did not make, or whose "
-                f"commits are gone from {opened['commits']['view']}. Drop or rename it, or set it "
-                "aside with --full-refresh"
+                f"{cfg['entity']}: {current} is a table that Tidemark did not make, or its "
+                f"commits are gone from {opened['commits']['view']}. Drop or rename the table, "
+                "or set the table aside with --full-refresh"
             )
     elif recorded and not exists and not refreshes:
         raise DataError(
-            f"{cfg['entity']}: {current} is gone, but commits were made to it. Restore the table, "
-            "or read all that has landed again with --full-refresh"
+            f"{cfg['entity']}: {current} is gone, but commits wrote to it. Restore the table, "
+            "or read all landed files again with --full-refresh"
         )
     state = {
         **state,
@@ -96,9 +96,9 @@ def _check_drift(cfg: Settings, state: State, manifest: str) -> None:
     was, now = (sorted(one["fingerprint_ignore"], key=str.lower) for one in (recorded, cfg))
     if was != now:
         raise ConfigError(
-            f"{entity}: fingerprint_ignore was {', '.join(was)} and is now {', '.join(now)}: "
-            "computed fingerprints would not agree with stored ones. Set it back, or read all that "
-            "has landed again with --full-refresh"
+            f"{entity}: fingerprint_ignore was {', '.join(was)} and is now {', '.join(now)}. "
+            "Computed fingerprints would differ from stored ones. Undo the change, or read all "
+            "landed files again with --full-refresh"
         )
     is_same = state["has_manifest"] and recorded.get("manifest", manifest) == manifest
     if cfg["looks_across"] and not is_same:
@@ -106,8 +106,8 @@ def _check_drift(cfg: Settings, state: State, manifest: str) -> None:
         if state["has_manifest"]:
             lacks = f"what was stored last is not claimed in {manifest}"
         raise ConfigError(
-            f"{entity}: de-duplication across batches needs a manifest, and {lacks}. Make it with "
-            f"dbt run-operation populate_manifest --args '{{entity: {entity}}}'"
+            f"{entity}: de-duplication across batches needs a manifest, and {lacks}. Make the "
+            f"manifest with dbt run-operation populate_manifest --args '{{entity: {entity}}}'"
         )
 
 
@@ -120,8 +120,8 @@ def _make_missing(warehouse: Warehouse, cfg: Settings, relations: Relations) -> 
     present = present_relations(warehouse, relations)
     if "landed" not in present and cfg["location"]:
         raise DataError(
-            f"{entity}: {relations['landed']}, which knows the files that were read, is gone. "
-            "Restore the table, or read all that has landed again with --full-refresh"
+            f"{entity}: {relations['landed']} is gone, which lists the files that were read. "
+            "Restore the table, or read all landed files again with --full-refresh"
         )
     for name in ("landed", "rejects"):
         if name in present:
@@ -132,12 +132,14 @@ def _make_missing(warehouse: Warehouse, cfg: Settings, relations: Relations) -> 
         warehouse.run_all(
             warehouse.of_format(file_format, "create_table", relation, macro(columns), {})
         )
-        warehouse.tell(f"{entity}: {relation} was gone and is made anew, without what it had")
+        warehouse.tell(f"{entity}: {relation} was gone. The run makes an empty one")
     if "entities" not in present:
         relation, columns = relations["entities"], macro("entity_columns")
         rows_sql = macro("stored_entities_sql", relations["current"])
         make_anew(warehouse, file_format, relation, columns, _BY_SCHEMA, rows_sql)
-        warehouse.tell(f"{entity}: {relation} was gone and is made anew from the events")
+        warehouse.tell(
+            f"{entity}: {relation} was gone. The run makes the table again from the events"
+        )
 
 
 def prepare_enriched(warehouse: Warehouse, opened: Opened, staged: Staged | None = None) -> None:

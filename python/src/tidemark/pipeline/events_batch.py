@@ -214,7 +214,7 @@ def statements_of(
     if batch["followed"] != followed:
         names = ", then ".join(batch["followed"])
         warehouse.tell(
-            f"{cfg['entity']}: a statement gave the table another name: it is {names} from now on"
+            f"{cfg['entity']}: a statement renamed the table. The name is {names} from now on"
         )
     return statements
 

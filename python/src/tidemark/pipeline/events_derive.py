@@ -175,9 +175,9 @@ def warn_of_columns_without_key(
     if names:
         warehouse.warn(
             cfg["entity"],
-            "without unique_key a row is found by all its values, and those that are there have "
-            f"others in {', '.join(names)} than the source, whose columns have changed: no event "
-            "updates or deletes them any more. Begin anew with --full-refresh on a snapshot of now",
+            "without unique_key an event finds a row by all its values. The source changed "
+            f"{', '.join(names)}, and the stored rows kept their values. Events update or "
+            "delete these rows no more. Load a new snapshot with --full-refresh",
         )
 
 

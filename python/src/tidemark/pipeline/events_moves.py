@@ -117,7 +117,7 @@ def _steps(moves: int) -> Iterator[int]:
 def _unsettled(cfg: Settings) -> DataError:
     """It is an error of ours, or the log changes meanwhile."""
     return DataError(
-        f"{cfg['entity']}: what rows had under their old keys cannot be settled, though every "
-        "change of a key that leaves columns out was followed; nothing was written. Run it again; "
-        f"if it stops here again, begin anew {ANEW}"
+        f"{cfg['entity']}: the run cannot tell which values rows had under their old keys; "
+        "nothing was written. Run the model again. If the run stops here again, begin anew "
+        f"{ANEW}"
     )

@@ -162,19 +162,19 @@ def _check_no_negatives(
     existing = macro("existing_rows_sql", cfg, macro("recorded_plan", recorded), relations)
     if has_rows(warehouse, f"(\n{existing}\n)", is_negative):
         raise DataError(
-            f"{cfg['entity']}: column `{name}` is unsigned at the source, and negative numbers are "
-            "stored of it: an earlier version took them as the events write those that are too "
-            f"large for a bigint; nothing was written. Begin anew {ANEW}, or keep what is written "
-            f"with encodings: {{{name}: number}} under meta.tidemark"
+            f"{cfg['entity']}: column `{name}` is unsigned at the source, but the table has "
+            "negative numbers; nothing was written. An earlier release stored large numbers so. "
+            f"Begin anew {ANEW}, or keep the numbers with encodings: "
+            f"{{{name}: number}} under meta.tidemark"
         )
     if column["sensitive"]:
         return
     if has_rows(warehouse, relations["log"], f"{is_negative} and {macro('in_force_expr')}"):
         warehouse.warn(
             cfg["entity"],
-            f"column `{name}` is unsigned at the source, and the history has negative numbers of "
-            "it, as the events write those that are too large for a bigint. To have them right "
-            f"there, begin anew {ANEW}",
+            f"column `{name}` is unsigned at the source, but the history has negative numbers "
+            "in it. Events write numbers that are too large for a bigint as negative ones. To "
+            f"correct the history, begin anew {ANEW}",
         )
 
 
@@ -279,8 +279,8 @@ def with_values(
             if not is_trial(opened["run"]) and warehouse.run(f"select {value} is null")[0][0]:
                 warehouse.warn(
                     opened["cfg"]["entity"],
-                    f"the default of the new column `{name}` is no value of type {kind}: the rows "
-                    "that were there have NULL",
+                    f"the default of the new column `{name}` is not of type {kind}. The "
+                    "existing rows have NULL",
                 )
             valued.append({**fill, "column": name, "value": value})
     return valued

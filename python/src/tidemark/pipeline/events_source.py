@@ -59,8 +59,8 @@ def source_events(warehouse: Warehouse, opened: Opened, body: str) -> Source:
     is_told = cfg["columns"] or batch["names"] or landing["columns"] is not None
     if run["empty"] and state["first"] and not is_told:
         warehouse.tell(
-            f"{cfg['entity']}: no tables are made, as neither the YAML nor an event of "
-            f"{cfg['table'] or 'the table'} tells its columns yet"
+            f"{cfg['entity']}: the run makes no tables, as the columns are not known. Neither "
+            f"the YAML nor an event of {cfg['table'] or 'the table'} has them yet"
         )
         return {"parts": []}
     if cfg["ddl"]["truncate_table"] == "fail" and not run["empty"]:
@@ -108,7 +108,8 @@ def land_events(warehouse: Warehouse, opened: Opened, body: str, files: list[Val
     if is_debezium and not is_text:
         raise ConfigError(
             f"{cfg['entity']}: format: debezium needs the JSON text of the events in a column "
-            f"`value`, found columns: {', '.join(names)}"
+            f"`value`. The model selects {', '.join(names)}. Name the column `value` in the "
+            "SELECT of the model"
         )
     _check_order(cfg, names, in_files, is_debezium or not is_text)
     line_num = macro("line_num_expr", files) if "_landing_num" in names else "_landing_num"
@@ -129,7 +130,8 @@ def _check_table(warehouse: Warehouse, cfg: Settings, location: str) -> None:
     if len(warehouse.run(f"show tables like {literal}")) == 0:
         raise ConfigError(
             f"{cfg['entity']}: there is no folder and no table {location} (location in "
-            f"meta.tidemark); of a folder that is still to come, write ./{location}"
+            "meta.tidemark). Correct location. For a folder that does not exist yet, write "
+            f"./{location}"
         )
 
 
@@ -139,12 +141,12 @@ def _check_order(cfg: Settings, names: list[str], in_files: bool, is_numbered: A
         return
     if not in_files:
         raise ConfigError(
-            f"{cfg['entity']}: rows of a table have no order: the source needs `_sequence_num`, or "
-            "set sequence_by to the columns that order the events of a key"
+            f"{cfg['entity']}: rows of a table have no order. Add `_sequence_num` to the "
+            "source, or set sequence_by to the columns that order the events of a key"
         )
     if is_numbered:
         raise ConfigError(
-            f"{cfg['entity']}: the model selects neither `_landing_num`, the number of a line by "
-            "its file, nor `_sequence_num`, so that nothing orders its events: add `_landing_num` "
-            "to its SELECT, or set sequence_by to the columns that order the events of a key"
+            f"{cfg['entity']}: the model selects neither `_landing_num` nor `_sequence_num`, so "
+            "its events have no order. Add `_landing_num` to the SELECT of the model, or set "
+            "sequence_by to the columns that order the events of a key"
         )

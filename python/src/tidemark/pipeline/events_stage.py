@@ -234,8 +234,9 @@ def _opened_after_widening(warehouse: Warehouse, opened: Opened, plan: Plan) -> 
     relations, macro = opened["relations"], warehouse.macro
     if opened["run"].get("dry_run"):
         raise DataError(
-            f"{opened['cfg']['entity']}: what sequence_by orders by is wider than before, which "
-            "alters the tables: such a load cannot be planned"
+            f"{opened['cfg']['entity']}: the type of sequence_by is wider than before, so the "
+            "load alters the tables. Such a load cannot be planned. Run the model without a "
+            "plan"
         )
     for name in ("log_table", "current"):
         columns = macro("describe_query", f"select * from {relations[name]}")
@@ -407,8 +408,8 @@ def _may_close_snapshot(
     if _int(unplaced) > 0:
         warehouse.warn(
             cfg["entity"],
-            "rows that a snapshot read come without `_offset`, so that nothing tells which rows it "
-            f"has not read: those stay ({unplaced} rows)",
+            "rows of a snapshot have no `_offset`, so the run cannot tell which rows the "
+            f"snapshot lacks. Such rows stay ({unplaced} rows)",
         )
     ends = seen["has_snapshot"] and seen["may_end_snapshot"]
     return bool(ends or (was_open is not None and seen["has_stream"]))

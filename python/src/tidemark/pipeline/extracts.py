@@ -204,9 +204,9 @@ def _check_malformed(warehouse: Warehouse, cfg: Settings, plan: Plan, source: So
         sample = "" if plan["sensitive"] else f"\n  - {rows[0][0][:300]}"
         raise DataError(
             f"{cfg['entity']}: the extract{source['origin']} has bytes that cannot be read; "
-            f"nothing was written{sample}\nSay which encoding it has (options: "
-            f"{{encoding: windows-1252}} in meta.tidemark), or add `_unreadable` and `_malformed` "
-            "to the SELECT of the model, so that such rows are rejects"
+            f"nothing was written{sample}\nName its encoding (options: {{encoding: "
+            "windows-1252} in meta.tidemark), or add `_unreadable` and `_malformed` to the "
+            "SELECT of the modelto make such rows rejects"
         )
 
 

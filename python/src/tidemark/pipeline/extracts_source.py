@@ -132,8 +132,8 @@ def _extract_view(
     names = names_of(cfg["columns"])
     if kind == "json" and not names:
         raise ConfigError(
-            f"{entity}: format json needs the columns in the YAML, by the names they have in the "
-            "file"
+            f"{entity}: format json needs the columns in the YAML. Declare the columns with "
+            "their names in the file"
         )
     files = macro("files_at", path)
     if not files and run["empty"]:
@@ -141,8 +141,9 @@ def _extract_view(
         return []
     if not files:
         raise DataError(
-            f"{entity}: no extract for business date {run['business_date']}: there is nothing at "
-            f"{path} (location in meta.tidemark). Put the file there, or give another business_date"
+            f"{entity}: no extract for business date {run['business_date']}. There is no file "
+            f"at {path} (location in meta.tidemark). Put the file there, or give another "
+            "business_date"
         )
     _check_folders(warehouse, cfg, files)
     check_lines(warehouse, cfg, run, files)
@@ -164,8 +165,8 @@ def _extract_view(
             names = found or names
         elif not names:
             raise ConfigError(
-                f"{entity}: a file without header needs the columns in the YAML, in the order of "
-                "the file"
+                f"{entity}: a file without header needs the columns in the YAML. Declare the "
+                "columns in the order of the file"
             )
     view = macro("run_view", cfg["target"], "extract")
     lines = _look_at_lines(warehouse, cfg, path)
@@ -239,11 +240,11 @@ def _check_folders(warehouse: Warehouse, cfg: Settings, files: _Files) -> None:
         others = len(unread) - _MOST_FOLDERS
         more = f" and {others} more" if others > 0 else ""
         raise DataError(
-            f"{cfg['entity']}: of a folder only the files right in it are read, and those below "
-            f"folders called name=value, but there {'is' if len(unread) == 1 else 'are'} "
-            f"{', '.join(unread[:_MOST_FOLDERS])}{more}. Name their folders in location (it may "
-            "end in /*), set options: {recursiveFileLookup: true} in meta.tidemark, or take them "
-            "away"
+            f"{cfg['entity']}: location is a folder. Files below its folders are not read, but "
+            f"for folders called name=value. There {'is' if len(unread) == 1 else 'are'} "
+            f"{', '.join(unread[:_MOST_FOLDERS])}{more}. Name their folders in location (such "
+            "as …/*), set options: {recursiveFileLookup: true} in meta.tidemark, or move the "
+            "files away"
         )
 
 
@@ -256,8 +257,8 @@ def _parquet_view(warehouse: Warehouse, cfg: Settings, view: str, path: str, fil
     for file in files:
         if file["size"] == 0:
             raise DataError(
-                f"{cfg['entity']}: {file['path']} is empty, which no Parquet file is. Deliver it "
-                "again, or take it away"
+                f"{cfg['entity']}: {file['path']} is empty, so it is not a Parquet file. "
+                "Deliver the file again, or remove the file"
             )
     told: Values = {"nanoseconds": {}, "differ": len(files) > 1}
     if warehouse.macro("can", "read_footers"):
@@ -307,9 +308,9 @@ def _check_quotes(
     """Stop at a CSV file that ends within a quote."""
     for found in warehouse.rows(warehouse.macro("open_quote_sql", cfg, view, path, names)):
         raise DataError(
-            f"{cfg['entity']}: {found['file']} ends within a quote that nothing closes: its "
-            "delivery broke off, or a quote is not doubled. What comes after that quote would be "
-            "lost as rows. Deliver it again"
+            f"{cfg['entity']}: {found['file']} ends within an open quote. The delivery broke "
+            "off, or a quote is not doubled. The rows after the quote would be lost. Deliver "
+            "the file again"
         )
 
 
@@ -358,8 +359,9 @@ def _check_separator(cfg: Settings, found: list[str], path: str) -> None:
     for separator, shown in _SEPARATORS:
         if separator in found[0]:
             raise ConfigError(
-                f"{cfg['entity']}: the header of {path} is one column, `{found[0]}`. If {shown} is "
-                f"between its columns, set options: {{sep: {shown}}} in meta.tidemark"
+                f"{cfg['entity']}: the header of {path} is one column, `{found[0]}`. If {shown} "
+                "separates "
+                f"the columns: set options: {{sep: {shown}}} in meta.tidemark"
             )
 
 
@@ -372,8 +374,7 @@ def _check_header(warehouse: Warehouse, cfg: Settings, found: list[str], path: s
     # what Spark reads of a byte order mark alone
     if found == ["\0"]:
         raise DataError(
-            f"{entity}: {path} has nothing in it but a byte order mark. Deliver it again, with its "
-            "header"
+            f"{entity}: {path} has only a byte order mark. Deliver the file again, with its header"
         )
     for name in found:
         if "\0" in name:
@@ -387,7 +388,7 @@ def _check_header(warehouse: Warehouse, cfg: Settings, found: list[str], path: s
     for place, name in enumerate(names, 1):
         if name is None or name == "":
             raise DataError(
-                f"{entity}: column {place} in {header} has no name. Give it one in the source"
+                f"{entity}: column {place} in {header} has no name. Name the column in the source"
             )
     lower = lowered(names)
     for name in names:
@@ -402,8 +403,9 @@ def _other_encoding(warehouse: Warehouse, cfg: Settings, path: str, name: str) -
     """A name is not of the encoding that the file is read by."""
     encoding, shown = warehouse.macro("csv_options", cfg["options"])["encoding"], "\ufffd"
     return ConfigError(
-        f"{cfg['entity']}: the header of {path} is not {encoding}: `{name.replace(chr(0), shown)}`."
-        " Say which encoding the file has: options: {encoding: windows-1252} in meta.tidemark"
+        f"{cfg['entity']}: the header of {path} is not {encoding}: "
+        f"`{name.replace(chr(0), shown)}`. "
+        "Name the encoding of the file: options: {encoding: windows-1252} in meta.tidemark"
     )
 
 

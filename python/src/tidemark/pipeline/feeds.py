@@ -64,8 +64,9 @@ def _state(
     macro, pulls = warehouse.macro, _pulls_of(body)
     if not pulls:
         raise ConfigError(
-            f"{cfg['model']}: the body of a feed is a SELECT over tidemark.change_feed(ref('…')), "
-            "net_changes or changes_between, without from and to"
+            f"{cfg['model']}: the body does not read a change feed. Write a SELECT over "
+            "tidemark.change_feed(ref('…')), net_changes or changes_between, without from and "
+            "to"
         )
     columns = macro("describe_query", body)
     _check_names(cfg, names_of(columns), len(pulls) > 1)
@@ -101,12 +102,12 @@ def _check_names(cfg: Feed, names: list[str], has_several: bool) -> None:
     )
     for name in needed:
         if name not in names:
-            raise ConfigError(f"{cfg['model']}: the body must yield `{name}`")
+            raise ConfigError(f"{cfg['model']}: the body lacks `{name}`. Select the column")
     for name in names:
         if name in ("_commit_date", "_bucket"):
             raise ConfigError(
-                f"{cfg['model']}: `{name}` is a column that the feed adds itself: leave it out of "
-                "the body"
+                f"{cfg['model']}: `{name}` is a column that the feed adds itself. Remove the "
+                "column from the body"
             )
 
 
@@ -153,8 +154,8 @@ def _check_pulls(cfg: Feed, pulls: list[Pull]) -> None:
         if ends.setdefault(source, end) != end:
             raise DataError(
                 f"{cfg['model']}: the body reads {source} up to commit {ends[source]} and up to "
-                f"commit {end}, as it is being loaded, or one with it that changes_between waits "
-                "for; nothing was written. Run it again"
+                f"commit {end}. A load of this entity, or of one that changes_between waits "
+                "for, is at work. Nothing was written. Run the model again"
             )
 
 
@@ -208,9 +209,9 @@ def _check_sources(warehouse: Warehouse, cfg: Feed, commits: Commits, pulls: lis
     sources = unique(pull["source"] for pull in pulls)
     if known and len(sources) == 1 and sources[0] not in known:
         raise ConfigError(
-            f"{cfg['model']}: it reads {sources[0]}, and its table has changes of "
-            f"{', '.join(known)}; nothing was written. Give the feed of {sources[0]} another name, "
-            "or build this one again with --full-refresh"
+            f"{cfg['model']}: the model reads {sources[0]}, but its table has changes of "
+            f"{', '.join(known)}; nothing was written. Give the feed of {sources[0]} another "
+            "name, or build this feed again with --full-refresh"
         )
 
 

@@ -48,14 +48,14 @@ def pepper_check(warehouse: Warehouse, cfg: Settings) -> str:
     )[0]
     if row["missing"]:
         raise ConfigError(
-            f"{cfg['entity']}: sensitive columns need the environment variable TIDEMARK_PEPPER, a "
-            "secret that stays the same for the life of the tables (for example: export "
-            "TIDEMARK_PEPPER=$(openssl rand -hex 32))"
+            f"{cfg['entity']}: sensitive columns need the environment variable TIDEMARK_PEPPER. "
+            "Set the variable to a secret: export TIDEMARK_PEPPER=$(openssl rand -hex 32). "
+            "Keep the secret as long as the tables"
         )
     if row["is_escaped"]:
         raise ConfigError(
             f"{cfg['entity']}: TIDEMARK_PEPPER must not hold quotes, backslashes, control "
-            "characters or ${, as Spark puts it into a string literal"
+            "characters or ${. Make another pepper with openssl rand -hex 32"
         )
     digest: str = row["digest"]
     return digest

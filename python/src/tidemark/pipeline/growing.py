@@ -49,7 +49,7 @@ def add_missing_columns(
             widen_columns(warehouse, relation, [{"name": name, "from": found, "type": wanted}])
         else:
             raise DataError(
-                f"{model}: column `{name}` was {found} and is now {column['type']}: build the "
+                f"{model}: column `{name}` was {found} and is now {column['type']}. Build the "
                 "table again with --full-refresh"
             )
     add_columns(warehouse, relation, missing)

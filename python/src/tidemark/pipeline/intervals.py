@@ -110,12 +110,12 @@ def _check_body(cfg: Intervals, names: Collection[str]) -> None:
     }
     for name in ("_key_hash", *_starts(cfg)):
         if name not in names:
-            told = f"the body must yield `{name}` of tidemark.scd2()"
+            told = f"the body lacks `{name}`. Select the column of tidemark.scd2()"
             raise ConfigError(f"{cfg['model']}: {told}{hints.get(name, '')}")
     if "_known_from" in names and "system" not in cfg["axes"]:
         raise ConfigError(
-            f"{cfg['model']}: the body yields intervals of both axes:"
-            " say `axes: [business, system]` under meta.tidemark"
+            f"{cfg['model']}: the body yields intervals of both axes. Set `axes: [business, "
+            "system]` under meta.tidemark"
         )
 
 

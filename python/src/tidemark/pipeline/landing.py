@@ -69,9 +69,9 @@ def check_lines(warehouse: Warehouse, cfg: Settings, run: Run, files: _Files) ->
     if found:
         raise DataError(
             f"{cfg['entity']}: {found['path']} has a line of more than {most} bytes, from byte "
-            f"{found['at']} on. Deliver the file with an end of line behind each row; if rows are "
-            "that long, raise the var tidemark__max_line_bytes, and spark.driver.memory with it, "
-            "to twenty times as much"
+            f"{found['at']} on. Deliver the file with an end of line after each row. If rows "
+            "are that long, raise the var tidemark__max_line_bytes. Then raise "
+            "spark.driver.memory to twenty times that size"
         )
 
 
@@ -98,7 +98,10 @@ def lines_view(warehouse: Warehouse, opened: Opened, location: str, files: _File
 def warn_of_no_file(warehouse: Warehouse, cfg: Settings) -> None:
     """Say that nothing has landed so far."""
     where = cfg["location"]
-    warehouse.warn(cfg["entity"], f"there is no file at {where} yet (location in meta.tidemark)")
+    warehouse.warn(
+        cfg["entity"],
+        f"there is no file at {where} yet (location in meta.tidemark). The next run looks again",
+    )
 
 
 def write_landed(

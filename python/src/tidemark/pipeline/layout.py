@@ -20,9 +20,9 @@ def checked_layout(warehouse: Warehouse, relation: Any) -> int | None:
     found, known = _found_layout(warehouse, relation), warehouse.macro("layout_version")
     if found is not None and found > known:
         raise DataError(
-            f"{relation} was written by a newer release of Tidemark: its layout is {found}, and "
-            f"this release knows those up to {known}; nothing was written. Take a newer release, "
-            "of the distribution dbt-tidemark and of the dbt package"
+            f"{relation} was written by a newer release of Tidemark. Its layout is {found}, and "
+            f"this release knows layouts up to {known}. Nothing was written. Install a newer "
+            "release of the distribution dbt-tidemark and of the dbt package"
         )
     return found
 

@@ -63,7 +63,9 @@ def make_missing(warehouse: Warehouse, opened: Opened, present: list[RelationNam
         rebuild_current(warehouse, recorded_cfg, plan, state, relations)
     for name in missing:
         how = _LEFT_OUT.get(name, " from the log")
-        warehouse.tell(f"{cfg['entity']}: {relations[name]} was gone and is made anew{how}")
+        warehouse.tell(
+            f"{cfg['entity']}: {relations[name]} was gone. The run makes the table again{how}"
+        )
 
 
 def _missing(
@@ -99,6 +101,6 @@ def _check_can_be_made(warehouse: Warehouse, opened: Opened, missing: list[Relat
         )
     if opened["run"].get("dry_run"):
         raise DataError(
-            f"{cfg['entity']}: of its relations these are gone: {', '.join(missing)}. The next run "
-            "makes them anew"
+            f"{cfg['entity']}: these relations are gone: {', '.join(missing)}. Run the model: "
+            "the run makes the relations again"
         )

@@ -86,8 +86,9 @@ def settled_state(warehouse: Warehouse, opened: Found) -> State:
         return {**state, "log_version": log_version}
     if inflight and run.get("dry_run"):
         raise DataError(
-            f"{cfg['entity']}: commit {state['inflight'][0]['commit_id']} is in flight: a run is "
-            "going on, or died. The next run finishes it or rolls it back"
+            f"{cfg['entity']}: commit {state['inflight'][0]['commit_id']} is in flight: a run "
+            "is at work, or died. Run the model: the run finishes the commit or rolls the "
+            "commit back"
         )
     for left in inflight:
         mend_commit(warehouse, opened, state, left)
@@ -102,10 +103,11 @@ def _check_no_parquet(cfg: Settings, state: State) -> None:
     begun = [json.loads(left.get("config") or "null") for left in state["inflight"]]
     if any(one and one.get("file_format") == "parquet" for one in (state["recorded"], *begun)):
         raise ConfigError(
-            f"{cfg['entity']}: its tables are plain Parquet, which this release neither reads nor "
-            "writes. By the release before, run it with file_format: delta and --full-refresh, "
-            "which keeps the old log; or drop all of it with `dbt run-operation drop_entity --args "
-            f"'{{entity: {cfg['entity']}}}'` and load it anew"
+            f"{cfg['entity']}: the tables are plain Parquet, which this release does not "
+            "support. Run the model by the release before with file_format: delta and "
+            "--full-refresh, which keeps the old log. Or drop the tables with `dbt "
+            f"run-operation drop_entity --args '{{entity: {cfg['entity']}}}'` and load the "
+            "entity again"
         )
 
 
@@ -163,8 +165,8 @@ def _is_left(warehouse: Warehouse, opened: Found, is_view: bool) -> bool:
     fence_log(warehouse, cfg["file_format"], log, 1)
     if has_rows(warehouse, log, of_commits):
         raise DataError(
-            f"{cfg['entity']}: another run has made its first load since this one began, which "
-            "wrote nothing. Run it again"
+            f"{cfg['entity']}: another run made the first load since this run began. This run "
+            "wrote nothing. Run the model again"
         )
     for name in ("current", "staging", "landed", "log_table"):
         if name != "current" or not is_view:
@@ -184,16 +186,17 @@ def _check_whose_tables(opened: Found, state: State, has_log: bool, current: str
     relations, entity = opened["relations"], opened["cfg"]["entity"]
     if state["recorded"] and not has_log:
         raise DataError(
-            f"{entity}: the log {relations['log']} is gone, but commits were made to it. Restore "
+            f"{entity}: the log {relations['log']} is gone, but commits wrote to it. Restore "
             "the table, or start a new log with --full-refresh"
         )
     if has_log and not state["recorded"]:
         raise DataError(
-            f"{entity}: there is a log {relations['log']}, but {opened['commits']['view']} knows "
-            "no commit of it. Restore that table, or start a new log with --full-refresh"
+            f"{entity}: there is a log {relations['log']}, but {opened['commits']['view']} has "
+            f"no commit of the log. Restore {opened['commits']['view']}, or start a new log "
+            "with --full-refresh"
         )
     if current and not has_log:
         raise DataError(
-            f"{entity}: {relations['current']} is a {current} that Tidemark did not make. Drop or "
-            "rename it, or replace it with --full-refresh"
+            f"{entity}: {relations['current']} is a {current} that Tidemark did not make. Drop "
+            "or rename the relation, or replace the relation with --full-refresh"
         )

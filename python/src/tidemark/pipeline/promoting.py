@@ -56,8 +56,9 @@ def take_over_commits(warehouse: Warehouse, opened: Opened, commit: Commit, load
     other = warehouse.macro("commits_relations", {**run, "commits_schema": told["schema"]})
     if not relation_exists(warehouse, other["states"]):
         raise DataError(
-            f"{cfg['entity']}: the commits of its clone {told['relation']}, whose log it has by "
-            f"now, are gone with {other['states']}. Restore that table and run it again"
+            f"{cfg['entity']}: the entity has the log of its clone {told['relation']}, but the "
+            f"commits of the clone are gone with {other['states']}. Restore {other['states']} and "
+            "run the model again"
         )
     copy_commits(
         warehouse,

@@ -82,8 +82,8 @@ def shred_state(
     source = macro("shred_of", body)
     if source is None:
         raise ConfigError(
-            f"{entity}: the body of a shred model is {{{{ tidemark.shred('iglu:com.acme/product/"
-            "jsonschema/1-*-*') }}, or a SELECT over it"
+            f"{entity}: the body does not call tidemark.shred(). Write {{{{ "
+            "tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*') }}, or a SELECT over it"
         )
     exists = relation_exists(warehouse, target)
     marks = shred_marks(warehouse, commits, cfg["relation"], source["source"])
@@ -91,21 +91,22 @@ def shred_state(
     made_by = macro("table_property", target, "tidemark.shred_commit") if exists else None
     if exists and not read_to and made_by is None and not run["full_refresh"]:
         raise DataError(
-            f"{entity}: {target} is one that Tidemark did not make, or whose commits are gone from "
-            f"{commits['view']}. Drop or rename it, or have a table replaced with --full-refresh"
+            f"{entity}: {target} is a relation that Tidemark did not make, or its commits are "
+            f"gone from {commits['view']}. Drop or rename the relation, or replace a table with "
+            "--full-refresh"
         )
     is_unknown = exists and not macro("is_known_shred", read_to, recorded, made_by)
     # an --empty run writes nothing where there is a table
     build = not exists or (not run["empty"] and (run["full_refresh"] or is_unknown))
     if build and is_unknown:
         warehouse.tell(
-            f"{entity}: built again as a whole, as no completed run of this table is known"
+            f"{entity}: builds the whole table again, as no completed run of the table is known"
         )
     commit_id = macro("next_commit_id", marks["last_id"])
     if not build and not run["empty"] and 0 < read_to < marks["source_start"]:
         raise DataError(
-            f"{entity}: {source['source']} was read anew by commit {marks['source_start']}. Build "
-            "this table again too, with --full-refresh"
+            f"{entity}: {source['source']} was built again by commit {marks['source_start']}. "
+            "Build this table again too, with --full-refresh"
         )
     if not build:
         _check_drift(cfg, source, recorded)
@@ -132,8 +133,9 @@ def _check_drift(cfg: Shredded, source: Values, recorded: Values) -> None:
         was, now = recorded.get(name, source[name]), source[name]
         if was != now:
             raise ConfigError(
-                f"{cfg['entity']}: its {called} were {was} and are now {now}: what came before "
-                "would be left out. Set it back, or build the table again with --full-refresh"
+                f"{cfg['entity']}: its {called} were {was} and are now {now}. The table would "
+                "lack the earlier rows. Undo the change, or build the table again with "
+                "--full-refresh"
             )
 
 
@@ -227,7 +229,9 @@ def _load(
     if not build and not run["empty"] and not relation_exists(warehouse, rejects):
         sql = f"select * from {typed(0, begin)} where _reject_reason is not null"
         make_anew(warehouse, cfg["file_format"], rejects, _REJECTS, {}, sql)
-        warehouse.tell(f"{entity}: {rejects} was gone and is made anew from {state['source']}")
+        warehouse.tell(
+            f"{entity}: {rejects} was gone. The run makes the table again from {state['source']}"
+        )
     if not is_news:
         swap_shred(warehouse, cfg, state, made, commits)
         return None
@@ -397,8 +401,8 @@ def _check_own(warehouse: Warehouse, cfg: Shredded, state: ShredState, commits: 
 
 def _written_by_another(cfg: Shredded) -> DataError:
     return DataError(
-        f"{cfg['entity']}: another run has written to {cfg['target']} since this one began, which "
-        "wrote nothing. Run it again"
+        f"{cfg['entity']}: another run has written to {cfg['target']} since this run began. "
+        "This run wrote nothing. Run the model again"
     )
 
 

@@ -166,8 +166,9 @@ def _report_erased_back(warehouse: Warehouse, opened: Opened, commit: Commit) ->
     told = "1 erased key is back" if back == 1 else f"{back} erased keys are back"
     warehouse.warn(
         cfg["entity"],
-        f"{told} by commit {commit_id}: what was read still has {'it' if back == 1 else 'them'}. "
-        "Take it out of the source, and erase again",
+        f"{told} by commit {commit_id}: the source still has "
+        f"{'the key' if back == 1 else 'the keys'}. Remove the rows from the source, and erase "
+        "again",
     )
     return [told]
 

@@ -174,8 +174,8 @@ def warn_layout(warehouse: Warehouse, cfg: Loaded, recorded: Mapping[str, Any]) 
         are = "is" if len(changed) == 1 else "are"
         warehouse.warn(
             cfg["entity"],
-            f"{' and '.join(changed)} {are} not what {cfg['target']} was made with: the table "
-            "stays as it is until --full-refresh",
+            f"{' and '.join(changed)} {are} not as {cfg['target']} was made. The table stays as "
+            "it is until --full-refresh",
         )
 
 
@@ -360,9 +360,9 @@ def _take_column_away(warehouse: Warehouse, cfg: Settings, relation: Any, column
     has_values = has_rows(warehouse, relation, f"{quoted} is not null")
     if has_values:
         raise DataError(
-            f"{cfg['entity']}: {relation} has column `{name}` as {column['type']} from a load that "
-            "is not in force (a rollback undid it). Declare it as it was then, or start a new log "
-            "with --full-refresh"
+            f"{cfg['entity']}: {relation} has column `{name}` as {column['type']} from a load "
+            "that a rollback undid. Declare the column with that type, or start a new log with "
+            "--full-refresh"
         )
     drop_stored(warehouse, relation, name)
 

@@ -110,16 +110,16 @@ def check_plan(plan: Plan, allowed: Collection[str]) -> None:
     problems = [f"{one.model}: {one.why}" for one in plan.not_planned if one.failed]
     if problems:
         raise ConfigError(
-            f"plan {plan.id} is not whole, as something failed while it was made; plan again"
+            (f"plan {plan.id} is incomplete, as a model failed while the plan was made. Plan again")
             + _listed(problems)
         )
     if not plan.entities:
-        raise ConfigError(f"plan {plan.id} has nothing to apply")
+        raise ConfigError(f"plan {plan.id} has nothing to apply. Make another plan")
     for one in plan.entities:
         if one.batch is not None and one.batch.not_planned:
             problems.append(
-                f"{one.entity}: a DDL event in the batch changes the columns, and what comes after "
-                "it is not planned: load it with `tidemark run`"
+                f"{one.entity}: a DDL event in the batch changes the columns, and later events "
+                "are not planned. Load the entity with `tidemark run`"
             )
         elif one.outcome == "stops":
             guards = stopping_guards(one)
@@ -153,13 +153,14 @@ def check_unmoved(plan: Plan, nodes: dict[str, Any], invoker: Invoker) -> None:
 
         session = current_session()
         if session is None:
-            raise ConfigError("apply needs a Spark session in this process (method: session)")
+            raise ConfigError(
+                "apply needs Spark in its own process. Write `method: session` in the profile"
+            )
         for one in plan.entities:
             moved += [f"{one.entity}: {said}" for said in moved_inputs(one.inputs, session)]
     if moved:
         raise PlanMovedError(
-            f"plan {plan.id} does not hold any more, and nothing was loaded: plan again"
-            + _listed(moved)
+            f"plan {plan.id} is out of date, and nothing was loaded. Plan again" + _listed(moved)
         )
 
 
@@ -168,7 +169,7 @@ def moved_models(entities: Iterable[EntityPlan], nodes: dict[str, Any]) -> list[
     moved = []
     for one in entities:
         if one.relation not in nodes:
-            moved.append(f"{one.entity}: there is no such model any more")
+            moved.append(f"{one.entity}: the project has no such model any more")
         elif model_checksum(nodes[one.relation]) != one.model_checksum:
             moved.append(f"{one.entity}: its SQL or its configuration is another one")
     return moved

@@ -134,7 +134,9 @@ def plan(
     # the vars of a shell are every command's
     typed = ctx.get_parameter_source("vars_text") == ParameterSource.COMMANDLINE
     if len(asked) > 1 or (asked and (dates or select or exclude or full_refresh or typed)):
-        raise click.UsageError(f"{' and '.join(asked)}: give one of them, and nothing else")
+        raise click.UsageError(
+            f"{' and '.join(asked)} exclude each other. Give one of them, and nothing else"
+        )
     out = stdout_console()
     if asked and project_dir is not None:
         prepare_environment(find_project(project_dir))
@@ -157,7 +159,10 @@ def plan(
         given = _vars(vars_text)
         if "business_date" in given:
             if dates:
-                raise ConfigError("business_date is given twice: by --business-date and in --vars")
+                raise ConfigError(
+                    "business_date is given twice: by --business-date and in --vars. Remove one of "
+                    "them"
+                )
             dates = (str(given.pop("business_date")),)
         options = RunOptions(
             dates=parse_business_dates(dates),
@@ -172,7 +177,10 @@ def plan(
             verbose=verbose,
         )
         if len(options.dates) > 1:
-            raise ConfigError("a plan is of one date: what a later one does depends on the first")
+            raise ConfigError(
+                "a plan is of one date, as a later date depends on an earlier one. Give one "
+                "business date"
+            )
         ctx.exit(_plan(options, samples, as_json, out))
 
 
@@ -243,10 +251,11 @@ def apply(
         ctx.exit(130)
     if not outcome.success:
         click.echo(
-            f"plan {id} is still open: once the cause is mended, apply it or plan again", err=True
+            f"plan {id} is still open. Remove the cause, then apply the plan or plan again",
+            err=True,
         )
     elif applied.differences:
-        click.echo("it was loaded, but did other than planned: another run came between", err=True)
+        click.echo("the load did other than planned, as another run came between", err=True)
     else:
         click.echo(f"plan {id} is applied", err=True)
     ctx.exit(0 if outcome.success and not applied.differences else _FAILED)
@@ -280,14 +289,18 @@ def _parsed(options: RunOptions, talk: Console) -> Any:
 
     invoker = Invoker(options, talk)
     if not invoker.parse():
-        raise ConfigError("the project cannot be parsed")
+        raise ConfigError(
+            "the project cannot be parsed. Correct the project: dbt parse shows the problems"
+        )
     return invoker
 
 
 def _vars(text: str | None) -> dict[str, Any]:
     given = parse_vars(text)
     if "plan" in given:
-        raise ConfigError("--vars has `plan`, which this command sets itself")
+        raise ConfigError(
+            "--vars has `plan`, which this command sets itself. Remove `plan` from --vars"
+        )
     return given
 
 

@@ -125,7 +125,7 @@ def _file_input(file: File) -> Input:
     # what was hashed is what was read
     written = dt.datetime.fromtimestamp(stat.st_mtime, dt.UTC)
     if stat.st_size != size or abs((written - modified).total_seconds()) >= 1:
-        raise ConfigError(f"{local} was written while it was read: plan again")
+        raise ConfigError(f"{local} changed while it was read. Plan again")
     return Input(kind="file", path=local, size=size, modified_at=modified, checksum=checksum)
 
 

@@ -45,7 +45,7 @@ def make_plan(
     )
     if not entities:
         raise ConfigError(
-            "no selected model is planned: a plan is of models with materialized: cdc"
+            "no selected model can be planned. Select a model with materialized: cdc"
             + "".join(f"\n  - {one.model}: {one.why}" for one in left_out)
         )
     date = options.dates[0] if options.dates else None
@@ -66,7 +66,9 @@ def make_plan(
         raise ConfigError("\n".join(outcome.errors) or "dbt could not run (see its log)")
     planned, failed = _by_model(invoker.manifest, entities, taken(), outcome.failures)
     if not planned and any(one.failed for one in failed):
-        raise ConfigError("nothing could be planned\n" + "\n".join(outcome.errors))
+        raise ConfigError(
+            "nothing could be planned. Correct these errors:\n" + "\n".join(outcome.errors)
+        )
     plan = Plan(
         id=new_id(),
         made_at=dt.datetime.now(dt.UTC),

@@ -128,7 +128,7 @@ def last_line(plan: Plan) -> str:
     }[plan.outcome]
     guards = sorted({option for one in plan.entities for option in stopping_guards(one)})
     if plan.outcome == "stops" and not guards:
-        return f"plan {plan.id}: a load would stop: mend what stops it, and plan again"
+        return f"plan {plan.id}: a load would stop. Remove the cause, and plan again"
     return " ".join((f"plan {plan.id}: {said} tidemark apply {plan.id}", *guards))
 
 

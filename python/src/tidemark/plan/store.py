@@ -116,7 +116,9 @@ def held(id: str) -> Iterator[Plan]:
                 raise ConfigError(f"plan {id} was {plan.state}{when}: plan again")
             yield plan
     except Timeout:
-        raise ConfigError(f"plan {id} is being applied by another process") from None
+        raise ConfigError(
+            f"plan {id} is applied by another process at the moment. Wait for the other process"
+        ) from None
 
 
 def close_plan(plan: Plan, state: State) -> Plan:
@@ -148,8 +150,8 @@ def _read(folder: Path) -> Plan:
     except (OSError, ValueError) as error:
         what = f"{error.error_count()} fields" if isinstance(error, ValidationError) else str(error)
         raise ConfigError(
-            f"the plan in {path} cannot be read ({what}): it is damaged, or of another version. "
-            "Remove its folder, and plan again"
+            f"the plan in {path} cannot be read ({what}), as the plan is damaged, or of another "
+            "version. Remove the folder, and plan again"
         ) from error
 
 

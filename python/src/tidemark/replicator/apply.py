@@ -18,13 +18,12 @@ from tidemark.replicator.backlog import Backlog, read_backlog
 from tidemark.replicator.models import known_models, model_folder, write_models
 from tidemark.replicator.settings import Operation
 from tidemark.replicator.state import ReplicatorState, TableState
+from tidemark.rules.event_plan import NO_COLUMNS
 from tidemark.run.invoke import Invoker, Outcome
 from tidemark.run.options import RunOptions
 
 # seconds that an application may take before it tells where it is
 _NOTIFY_AFTER = 20.0
-# what the reader says of a model without tables, of which nothing tells the columns yet
-_NO_COLUMNS = "the YAML declares no columns to make the tables with"
 # operations of Debezium → columns of tidemark_replication
 _OPERATIONS = {
     "c": "inserts",
@@ -178,7 +177,7 @@ class Applier:
                     "\n".join(outcome.errors)
                     or "dbt did not run the model: check whether it is disabled"
                 )
-        if error is not None and not backlog.has_rows and _NO_COLUMNS in error:
+        if error is not None and not backlog.has_rows and NO_COLUMNS in error:
             # the table is empty, and there is no copy that could have rows from before
             error = None
         first = state.applied_file

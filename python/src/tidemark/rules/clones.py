@@ -23,12 +23,12 @@ def schema_there(name: str, own: str, was: str, now: str) -> str:
     """
     if own.lower() != was.lower() and not own.lower().startswith(f"{was.lower()}_"):
         raise UsageError(
-            f"{name}: its schema {own} does not begin with that of the target, {was}, so a "
-            "clone has no name: leave it out with --exclude"
+            f"{name}: its schema {own} does not begin with that of the target, {was}, so its "
+            "clone has no name. Leave the model out with --exclude"
         )
     there = now + own[len(was) :]
     if there.lower() == own.lower():
-        raise UsageError(f"{name}: {there} is its own schema: name another one")
+        raise UsageError(f"{name}: {there} is the schema of the original. Name another schema")
     return there
 
 

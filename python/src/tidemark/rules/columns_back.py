@@ -143,8 +143,9 @@ def renames_back(
     if len(ordered) < len(left):
         told = ", ".join(" → ".join(pair) for pair in left)
         raise UsageError(
-            f"{entity}: columns have exchanged their names since ({told}), and there is no way "
-            "back behind that. To begin again from nothing, load with --full-refresh"
+            f"{entity}: columns have exchanged their names since then ({told}), and a rollback "
+            "cannot go behind that. Give a later commit, or begin again from nothing with "
+            "--full-refresh"
         )
     return ordered
 

@@ -56,13 +56,14 @@ def config_drift(cfg: Settings, plan: Plan, recorded: Recorded, origin: str = ""
     before, after = recorded.get("scope", []), now.get("scope", [])
     if before and sorted(map(str.lower, before)) != sorted(map(str.lower, after)):
         drift.append(
-            f"scope was by {shown(before)} and is now by {shown(after)}, and dates were loaded by"
-            " what it was"
+            f"scope was by {shown(before)} and is now by {shown(after)}, but dates were loaded "
+            "by the old scope"
         )
     peppers = now.get("pepper"), recorded.get("pepper")
     if all(peppers) and peppers[0] != peppers[1]:
         drift.append(
-            "the pepper (TIDEMARK_PEPPER) is not the one that the stored hashes were made with"
+            "the pepper (TIDEMARK_PEPPER) differs from the one that the stored hashes were "
+            "made with"
         )
     columns = {column["name"]: column for column in reversed(recorded["columns"])}
     for column in plan["columns"]:
@@ -78,9 +79,9 @@ def _column_drift(
     is_gone = column["source_type"] is None and role == "compared" and cfg["extract"] != "events"
     if is_gone and name.lower() not in recorded.get("not_yet", []):
         drift.append(
-            f"compared column `{name}` is no longer in the extract{origin} (yield `cast(null as "
-            f"{known['type']})` for it, if NULL is now its value; if it is gone for good: dbt "
-            f"run-operation rehash --args '{{entity: {cfg['entity']}, drop: [{name}]}}')"
+            f"compared column `{name}` is no longer in the extract{origin}. If NULL is its value "
+            f"now, yield `cast(null as {known['type']})`. If the column is gone for good: "
+            f"dbt run-operation rehash --args '{{entity: {cfg['entity']}, drop: [{name}]}}'"
         )
     if role != known["role"] and "key" not in (role, known["role"]):
         drift.append(f"column `{name}` was {known['role']} and is now {role}")
@@ -122,8 +123,8 @@ def choice_drift(plan: Plan, recorded: Recorded) -> list[str]:
         if column.get("stays") or is_new:
             now, before = ("takes", "left out") if is_new else ("leaves out", "took")
             drift.append(
-                f"columns {now} `{column['name']}`, which it {before} so far, and without "
-                "unique_key a row is found by all its values"
+                f"columns {now} `{column['name']}`, which it {before} so far. Without "
+                "unique_key an event finds a row by all its values"
             )
     return drift
 

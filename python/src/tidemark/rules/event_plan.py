@@ -26,6 +26,8 @@ from tidemark.shapes.plan import Column, Plan
 from tidemark.shapes.settings import Settings
 
 Fields = Mapping[Any, SourceColumn]
+# the replicator looks for these words in a failed load: an empty table has no columns yet
+NO_COLUMNS = "the YAML declares no columns"
 
 
 def event_plan(
@@ -435,9 +437,11 @@ def check_known_columns(cfg: Settings, plan: Plan, found: Told, recorded: Record
         return
     unreadable = found.get("unreadable")
     raise DataError(
-        f"{cfg['entity']}: no events of {cfg['table'] or 'the table'} have landed at "
-        f"{cfg['location'] or 'the source'} yet, and the YAML declares no columns to make the "
-        "tables with"
+        (
+            f"{cfg['entity']}: no events of {cfg['table'] or 'the table'} have landed at "
+            f"{cfg['location'] or 'the source'} yet, and {NO_COLUMNS}. Declare the columns, or "
+            "wait for the first event"
+        )
         + (f". There are lines that cannot be read: {', '.join(unreadable)}" if unreadable else "")
     )
 
@@ -591,14 +595,14 @@ def sequence_plan(
         now, was = fields[place][1], known[place][1]
         if re.search(r"(^|[<:,])(map<|(variant|void|interval)\b(?!:))", now):
             errors.append(
-                f"sequence_by: `{expression}` is of type {now}, by which rows cannot be ordered; "
-                "name a column or an expression of another type"
+                f"sequence_by: `{expression}` is of type {now}, which cannot order rows. Name a "
+                "column or an expression of another type"
             )
         elif now == "string" and expression.strip().lower().replace("`", "") in guessed:
             errors.append(
-                f"sequence_by: `{expression.replace('`', '')}` comes as text, of which '10' is "
-                "before '9', and 10:00:00.5Z before 10:00:00Z. Declare its data_type in the YAML: "
-                "timestamp, bigint or what it is; string if the order of its letters is meant"
+                f"sequence_by: `{expression.replace('`', '')}` comes as text. As text, '10' is "
+                "before '9'. Declare its data_type in the YAML, such as timestamp or bigint. "
+                "Declare string if the order of the letters is meant"
             )
         elif now != was:
             if is_widening(was, now, cfg["file_format"]):

@@ -88,8 +88,9 @@ def _columns_of_statement(text: str | None, entity: str) -> list[dict[str, Any]]
     columns = _parsed(text)
     if not isinstance(columns, list) or not all(map(_is_column, columns)):
         raise DataError(
-            f"{entity}: `_schema` of a DDL event is `{(text or '')[:60]}`, which is no list of "
-            'columns; nothing was written. Mend the event: [{"name": "id", "type": "int"}, …]'
+            f"{entity}: `_schema` of a DDL event is `{(text or '')[:60]}`, which is not a list "
+            'of columns; nothing was written. Correct the event: [{"name": "id", "type": '
+            '"int"}, …]'
         )
     return columns
 
@@ -170,8 +171,9 @@ def check_statement_types(entity: str, columns: Iterable[SourceColumn] | None) -
         if column["type"] and not is_type_text(column["type"]):
             raise DataError(
                 f"{entity}: a DDL event says that column `{column['name']}` is of type "
-                f"`{column['type'][:60]}`, which is no type of Spark; nothing was written. Mend "
-                "`_schema` of the event, or leave its `type` out"
+                f"`{column['type'][:60]}`, "
+                "which is not a type of Spark; nothing was written. Correct `_schema` of the "
+                "event, or remove `type` from it"
             )
 
 

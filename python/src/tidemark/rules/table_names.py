@@ -108,6 +108,6 @@ def check_one_table(
         before = f". Those that were loaded are of {', '.join(loaded)}" if loaded else ""
         raise ConfigError(
             f"{cfg['entity']}: the events are of several tables "
-            f"({', '.join(sorted(found, key=str.lower))}): say with meta.tidemark.table which one "
-            f"this is{before}"
+            f"({', '.join(sorted(found, key=str.lower))}). "
+            f"Name the table of this entity in meta.tidemark.table{before}"
         )

@@ -122,7 +122,9 @@ class Live:
             self._project = known_project(self._options, Console(quiet=True, stderr=True))
             self._problem = None
         except ConfigError as error:
-            self._problem = f"{error}: it is shown as it was before its files changed"
+            self._problem = (
+                f"{error}. This page shows the project as it was before its files changed"
+            )
         self._tables = KeptTables(self._project)
 
     # --- what goes on

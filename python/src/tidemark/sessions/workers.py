@@ -172,7 +172,7 @@ class WorkersSession:
         """Make a view of rows in a file, which the load has from now on."""
         run = self._run_of(name)
         if run is None:
-            raise TidemarkError(f"{name} is no view of a load")
+            raise TidemarkError(f"{name} is not a view of a load")
         run.folder.mkdir(exist_ok=True)
         kept = run.folder / Path(path).name
         shutil.move(path, kept)

@@ -44,7 +44,10 @@ def read_events(lines: DataFrame, left_out: Iterable[str] = LEFT_OUT) -> DataFra
     from pyspark.sql.types import DataType, StringType, StructField, StructType
 
     if "value" not in lines.columns:
-        raise ConfigError(f"lines has no column value: its columns are {', '.join(lines.columns)}")
+        raise ConfigError(
+            f"lines has no column value, but {', '.join(lines.columns)}. Name the column of the "
+            "lines value"
+        )
     ignored = tuple(left_out)
     fingerprint({}, ignored)
 

@@ -15,7 +15,10 @@ _NAME = re.compile(r"`?(\w+)`?\.`?(\w+)`?")
 _LOG = "__log"
 # what Delta says of a line of its log that is no JSON, without the file
 _NO_JSON = "[MALFORMED_RECORD_IN_PARSING"
-_OF_LOG = "It is of the log, from which all else is made: restore it from a backup, or"
+_OF_LOG = (
+    "The file is part of the log, and the other tables come from the log. Restore the file from a "
+    "backup, or"
+)
 
 
 def with_cure(message: str, said: str = "") -> str:
@@ -59,23 +62,24 @@ def _broken_commits(said: str) -> Iterator[Path]:
 def _cure(table: Path, file: Path) -> str:
     name, entity = table.name, table.name.removesuffix(_LOG)
     if (table.parent / f"{name}{_LOG}").is_dir():
-        return f"`tidemark rebuild {name}` makes the table anew from its log"
+        return f"`tidemark rebuild {name}` makes the table again from its log"
     if not name.endswith(_LOG):
         return ""
     if (table.parent / f"{entity}__landed").is_dir():
         run = f"tidemark run --select {entity} --full-refresh"
-        return f"{_OF_LOG} load the events that are still there anew: `{run}`"
+        return f"{_OF_LOG} load the remaining events again: `{run}`"
     dates, commits = _lost(table, file)
     if not dates:
         run = f"tidemark run --select {entity} --business-date DATE"
-        return f"{_OF_LOG} load its dates anew in order: `{run}`, the first with --full-refresh"
+        return f"{_OF_LOG} load its dates again in order: `{run}`, the first with --full-refresh"
     schema = table.parent.name.removesuffix(".db")
     on = " or ".join(f"_business_date = date'{date}'" for date in dates)
     return (
-        f"It has what the log says of {', '.join(dates)}{commits}: restore it from a backup, or "
-        "take that date out of the log and load it again, by "
-        f"`sql delete from {schema}.{name} where {on}` in `tidemark shell` and "
-        f"`tidemark run --select {entity} --business-date {','.join(dates)}`"
+        f"The file has the rows of {', '.join(dates)}{commits}. Restore the file from a backup, "
+        "or remove the date from the log and load the date again, by `sql delete from "
+        f"{schema}.{name} where "
+        f"{on}` in `tidemark shell` and `tidemark run --select {entity} --business-date "
+        f"{','.join(dates)}`"
     )
 
 

@@ -119,7 +119,7 @@ def kept_folder() -> Path | None:
         return None
     if given:
         if Path(given).exists() and not Path(given).is_dir():
-            raise ConfigError(f"{VARIABLE} must be a folder, or off; it is {given!r}")
+            raise ConfigError(f"{VARIABLE} must be a folder, or off, found: {given!r}")
         return Path(given).expanduser().absolute()
     return Path(sys.prefix) / "share" / "tidemark"
 

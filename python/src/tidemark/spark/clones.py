@@ -53,8 +53,8 @@ def clone_table(session: SparkSession, source: TableName, target: TableName) -> 
     folders = [table_folder(session, *table) for table in (source, target)]
     if None in folders:
         raise UsageError(
-            f"{'.'.join(source)} does not lie on a disk of this machine, where its files could be "
-            "linked: a table of an object store or of HDFS is not cloned"
+            f"{'.'.join(source)} does not lie on a disk of this machine, so its files cannot be "
+            "linked. Leave out tables of an object store or of HDFS"
         )
     here, there = (Path(str(folder)) for folder in folders)
     # a table of Iceberg says where it lies: one that was renamed has the folder of its old name
@@ -100,8 +100,8 @@ def _begin(folder: Path, *, may_have_other_files: bool) -> Path:
     if folder.is_dir() and any(folder.iterdir()):
         if not may_have_other_files:
             raise DataError(
-                f"{folder} has files, and no table of the catalog lies there: move them away, or "
-                "register the table"
+                f"{folder} has files, but no table of the catalog lies there. Move the files "
+                "away, or register the table"
             )
         folder = folder.with_name(f"{folder.name}-{uuid4().hex}")
     folder.mkdir(parents=True, exist_ok=True)

@@ -68,7 +68,7 @@ def footers_of(session: SparkSession, files: Sequence[Mapping[str, Any]]) -> dic
             if file.nanoseconds.get(name) != kind:
                 raise TidemarkError(
                     f"{file.path} has other timestamps than {first.path}, where {name} counts "
-                    "nanoseconds: write all files of a date in the same unit"
+                    "nanoseconds. Write all files of a date in the same unit"
                 )
     if nanoseconds:
         session.conf.set(_NANOS_AS_NUMBERS, "true")

@@ -111,7 +111,7 @@ class Start:
         """Start the JVM, unless the start was ended before."""
         with self._lock:
             if self.ended:
-                raise SparkStartError("The start of Spark was ended")
+                raise SparkStartError("The start of Spark was interrupted. Run the command again")
             self._process = subprocess.Popen(*arguments, **options)
             return self._process
 
@@ -191,8 +191,9 @@ def _fill_metastore(session: SparkSession, home: Home) -> None:
     found = fill_metastore(session, home)
     if found:
         tell(
-            f"tidemark: the embedded metastore of {home.root} was gone: {len(found)} tables of its "
-            f"warehouse are registered in a new one. Their views come with the next run of each"
+            f"tidemark: the embedded metastore of {home.root} was gone: {len(found)} tables of "
+            "its warehouse are registered in a new metastore. The next run of each model makes "
+            "its views again"
         )
 
 
@@ -282,7 +283,7 @@ def lock_timeout() -> float:
         seconds = -1.0
     if not seconds >= 0:
         raise ConfigError(
-            f"{LOCK_TIMEOUT_VARIABLE} must be a number of seconds, 0 or more; it is {text!r}"
+            f"{LOCK_TIMEOUT_VARIABLE} must be a number of seconds, 0 or more, found: {text!r}"
         )
     return seconds
 
@@ -303,10 +304,10 @@ def _lock_metastore(home: Home) -> BaseFileLock:
         except Timeout:
             waited = f" after {timeout:g} s" if timeout else ""
             raise MetastoreBusyError(
-                f"Another run ({_holder(note)}) uses {home.root}, and its embedded metastore "
-                f"serves one process at a time: gave up{waited}. Run again when it has ended, "
-                f"wait longer ({LOCK_TIMEOUT_VARIABLE}=seconds), or use another TIDEMARK_HOME "
-                f"or a shared metastore."
+                f"Another run ({_holder(note)}) uses {home.root}, and the embedded metastore "
+                f"serves one process at a time: gave up{waited}. Run the command again when the "
+                f"other run has ended, or wait longer ({LOCK_TIMEOUT_VARIABLE}=seconds). Or use "
+                "another TIDEMARK_HOME or a shared metastore."
             ) from None
     note.write_text(f"{os.getpid()}\n", encoding="utf-8")
     return lock

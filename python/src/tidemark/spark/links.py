@@ -37,9 +37,8 @@ def check_links(location: str, files: Sequence[Mapping[str, Any]]) -> None:
     for path in sorted({path for path in paths if path is not None} | _between(above, folders)):
         if _is_strange(path) and not Path(path).resolve().is_relative_to(root):
             raise TidemarkError(
-                f"{path} is a symbolic link of another user that leaves {root}, the folder of its "
-                "location: put the file itself there, or let location name the folder that the "
-                "link leads to"
+                f"{path} is a symbolic link of another user that leaves the folder {root}. Put "
+                "the file itself there, or name in location the folder that the link leads to"
             )
 
 

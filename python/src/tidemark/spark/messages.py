@@ -36,13 +36,13 @@ _CUTS = (
 )
 _HOW_TO = "python/docs/how-to/cluster.md"
 _NO_MEMORY = (
-    "Spark has run out of memory: give it more (spark.driver.memory, of a cluster "
-    "spark.executor.memory). Where rows are small, a file that this load reads may have a line or "
-    "a value in quotes of hundreds of MB, as behind a quote that nothing closes"
+    "Spark has run out of memory. Raise spark.driver.memory (on a cluster "
+    "spark.executor.memory). If the rows are small, look for an open quote in the file: the "
+    "value behind it may have hundreds of MB"
 )
 _IS_ENDED = (
-    "this application of Spark has ended: its cluster has removed it, does not answer, or its "
-    "JVM was stopped (logs/spark.log says which)"
+    "this application of Spark has ended. The cluster removed the application or does not "
+    "answer, or the JVM was stopped. Read logs/spark.log for the cause"
 )
 _OF_CLUSTERS = (
     (
@@ -70,12 +70,12 @@ _OF_CLUSTERS = (
     ),
     (
         re.compile(r"Master removed our application"),
-        "the cluster has removed this application, as its executors ended one after the other: "
-        "their logs, in the work folders of Spark's workers, say why",
+        "the cluster removed this application, as its executors ended one after the other. "
+        "Read their logs in the work folders of Spark's workers",
     ),
     (
         re.compile(r"All masters are unresponsive"),
-        "the cluster's master does not answer: spark.master names it",
+        "the cluster's master does not answer. Check the address in spark.master",
     ),
     (
         re.compile(r"stopped SparkContext|SparkContext (?:was|has been) shut ?down"),
@@ -83,25 +83,27 @@ _OF_CLUSTERS = (
     ),
     (
         re.compile(r"PARQUET_TYPE_\w+\] .*?TIMESTAMP\(NANOS"),
-        "a Parquet file has timestamps in nanoseconds, which Spark does not read: write "
+        "a Parquet file has timestamps in nanoseconds, which Spark does not read. Write "
         "microseconds (pandas and pyarrow: coerce_timestamps='us')",
     ),
     (
         re.compile(r"PARQUET_TYPE_\w+\] .*?Parquet type: (?P<type>.+?)\.?(?: SQLSTATE|\s*$|\n)"),
-        "a Parquet file has a column of {type}, a type that Spark does not read: write another one",
+        "a Parquet file has a column of {type}, a type that Spark does not read. Write "
+        "another type",
     ),
     (
         re.compile(
             r"Invalid update timestamp \d+: before (?:last snapshot|the latest metadata) log entry"
             r"|Expected sorted (?:snapshot|previous metadata) log entries"
         ),
-        "the clock of this machine is minutes or more behind the one by which the table was "
-        "written, and Iceberg takes no commit that is older than the last one: this run wrote "
-        "nothing there. Set the clock right, or wait until it has caught up, and run it again",
+        "the clock of this machine is minutes or more behind the clock that the table was "
+        "written by. Iceberg takes no commit that is older than the last one. This run wrote "
+        "nothing. Set the clock right, and run the model again",
     ),
     (
         re.compile(r"\[UNSUPPORTED_TIME_TYPE\]"),
-        "a column is of the type TIME, which tables do not have: cast it to a text at its source",
+        "a column is of the type TIME, which tables do not have. Cast the column to a text at "
+        "its source",
     ),
 )
 """What Spark says of a machine, cluster or type that will not do, and what its reader needs."""
@@ -149,7 +151,7 @@ _NOT_KNOWN = re.compile(
     r"\[(?P<condition>DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION)\]"
     r"[^']*'(?P<table>[^']+)'[^']*'(?:file:/*)?(?P<folder>/.+)'\) is not empty"
 )
-_AT_ONCE = "Another run may have made it at the same moment: if so, run it again"
+_AT_ONCE = "Another run may have made the table at the same moment. If so, run the model again"
 
 
 def clean_message(text: str) -> str:
@@ -169,14 +171,14 @@ def clean_message(text: str) -> str:
         text = stripped
     if gone := _SLICE_IS_GONE.search(text):
         return (
-            f"another run of {gone['entity']} has begun since this one did, and has taken away "
-            "what this one had put aside. Run it again"
+            f"another run of {gone['entity']} began after this run, and removed the staged rows "
+            "of this run. Run the model again"
         )
     if conflict := _CONFLICT.match(text):
         name = (conflict["table"] or "this table").removeprefix("spark_catalog.")
         return (
-            f"another run has written to the same rows of {name} since this one began, so this "
-            "one wrote nothing there. Run it again"
+            f"another run has written to the same rows of {name} since this run began. This run "
+            "wrote nothing there. Run the model again"
         )
     condition = _CONDITION.match(text)
     if condition is not None and condition["name"] == _USER_RAISED:
@@ -365,9 +367,9 @@ def _of_unknown_table(message: str) -> str | None:
     table = found["table"].replace("`", "").removeprefix("spark_catalog.")
     return (
         f"{found['folder']} has a table that the metastore does not know ({found['condition']}). "
-        "If no other TIDEMARK_HOME writes to it, register it, by "
-        f"`sql create table {table} using delta location '{found['folder']}'` in `tidemark shell`; "
-        "else choose another schema or warehouse"
+        "If no other TIDEMARK_HOME writes to the table, register the table, by `sql create "
+        f"table {table} using delta location '{found['folder']}'` in `tidemark shell`; else "
+        "choose another schema or warehouse"
     )
 
 

@@ -10,6 +10,6 @@ where
     if(
         (select count(*) from shop.customers_feed where (_commit_id > 260304093000114)) = 0,
         true,
-        raise_error('customers_feed: another run of it has read the same changes meanwhile; this one wrote nothing. Run it again')
+        raise_error('customers_feed: another run of the model read the same changes meanwhile. This run wrote nothing. Run the model again')
     )
 distribute by _bucket

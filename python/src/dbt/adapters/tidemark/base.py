@@ -39,7 +39,9 @@ class SessionAdapter(SparkAdapter):
     @property
     def _session(self) -> SparkSession:
         if not self.has_session():
-            raise DbtRuntimeError("this needs Spark in dbt's own process: method: session")
+            raise DbtRuntimeError(
+                "this needs Spark in dbt's own process. Write `method: session` in the profile"
+            )
         credentials: Any = self.config.credentials
         return get_session(credentials.server_side_parameters)
 

@@ -77,8 +77,8 @@ class TidemarkCredentials(SparkCredentials):
         read_macros_once()
         if self.method not in (SparkConnectionMethod.SESSION, SparkConnectionMethod.THRIFT):
             raise DbtRuntimeError(
-                "type: tidemark has method: session (Spark in dbt's own process) and method: "
-                f"thrift (a Thrift server), found: {self.method}"
+                f"method: {self.method} is not supported by type: tidemark. Write method: "
+                "session (Spark in dbt's own process) or method: thrift (a Thrift server)"
             )
         if self.has_session:
             self.host = self.host or "localhost"
@@ -265,7 +265,7 @@ def _listen_for_webhook(profile: AdapterRequiredConfig) -> None:
     try:
         webhook = webhook_of()
     except TidemarkError as error:
-        logger.warning(f"no summary of this run is sent: {error}")
+        logger.warning(f"the summary of this run was not sent: {error}")
         return
     if webhook is not None:
         listener = Listener(

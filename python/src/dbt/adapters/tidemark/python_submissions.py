@@ -30,8 +30,8 @@ class SessionPythonJobHelper(PythonJobHelper):
     def __init__(self, parsed_model: dict[str, Any], credential: TidemarkCredentials) -> None:
         if not credential.has_session:
             raise DbtRuntimeError(
-                "Python models run in dbt's own process: they need `method: session` in the "
-                f"profile, found: {credential.method}"
+                "Python models run in dbt's own process, but the profile has method: "
+                f"{credential.method}. Write `method: session` in the profile"
             )
         self._submitter = SessionSubmitter(
             name=str(parsed_model["alias"]),
@@ -116,7 +116,9 @@ def imported(function: str) -> Callable[..., Any]:
     """
     module, _, name = function.rpartition(".")
     if module.partition(".")[0] != "tidemark":
-        raise DbtRuntimeError(f"{function} is no function of tidemark")
+        raise DbtRuntimeError(
+            f"{function} is not a function of tidemark. Name a function that the module has"
+        )
     try:
         found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
@@ -167,5 +169,5 @@ def _spark_frame(session: SparkSession, result: Any) -> DataFrame:
     if type(result).__module__.startswith("pandas."):
         return session.createDataFrame(result)
     raise DbtRuntimeError(
-        f"model() must return a Spark or pandas data frame, it returned {type(result).__name__}"
+        f"model() returned {type(result).__name__}. Return a Spark or pandas data frame"
     )

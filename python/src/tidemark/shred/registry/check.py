@@ -63,7 +63,9 @@ class Check:
             )
         except Exception as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise RefusedError(f"no JSON Schema that can be used ({reason})") from error
+            raise RefusedError(
+                f"no JSON Schema that can be used ({reason}). Correct the schema"
+            ) from error
         return cls(validator.iter_errors, names)
 
     def problem(self, value: Any) -> str | None:
@@ -108,11 +110,11 @@ def _check_references(schema: Schema) -> None:
             continue
         if not ref.startswith("#"):
             raise RefusedError(
-                f"$ref {ref!r} is not local, and nothing is fetched: put what it means under "
+                f"$ref {ref!r} is not local, and no schema is fetched. Copy the schema under "
                 "definitions and refer to #/definitions/…"
             )
         if not isinstance(target_of(schema, ref), dict):
-            raise RefusedError(f"$ref {ref!r} leads to no schema")
+            raise RefusedError(f"$ref {ref!r} leads to no schema. Correct the reference")
 
 
 def _with_quoted_references(node: Any) -> Any:

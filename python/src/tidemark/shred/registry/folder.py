@@ -168,7 +168,7 @@ class Registry:
         if len(tables) > 1:
             raise ConfigError(
                 f"{pattern} matches schemas of {len(tables)} tables in {self.folder}: "
-                f"{', '.join(tables)}; each needs a pattern of its own, such as "
+                f"{', '.join(tables)}. Write a pattern for each table, such as "
                 f"{model_pattern(found[0])}"
             )
         return found
@@ -200,11 +200,14 @@ def read_registry(folder: str | Path) -> Registry:
     if problems:
         lines = [f"{where}: {reason}" for where, reason in sorted(problems.items())]
         raise ConfigError(
-            f"{registry.folder}: {len(lines)} of its files cannot be used as schemas\n"
+            (
+                f"{registry.folder}: {len(lines)} of its files cannot be used as schemas. Correct "
+                "or remove these files:\n"
+            )
             + "\n".join(lines)
         )
     if not registry.schemas:
-        raise ConfigError(f"{registry.folder} has no schemas: expected files {_LAYOUT} in it")
+        raise ConfigError(f"{registry.folder} has no schemas. Add files {_LAYOUT} in it")
     return registry
 
 
@@ -274,7 +277,9 @@ def _cached(folder: str, state: str) -> Registry:
 
 def _folder(folder: Path) -> Path:
     if not folder.is_dir():
-        raise ConfigError(f"{folder} is no folder: expected a registry, with files {_LAYOUT}")
+        raise ConfigError(
+            f"{folder} is not a folder. Name a folder of schemas, with files {_LAYOUT}"
+        )
     return folder
 
 
@@ -327,11 +332,15 @@ def _schema(path: Path, uri: SchemaUri) -> Schema:
         raise RefusedError("not a JSON object")
     own = schema.get("self")
     if not isinstance(own, dict):
-        raise RefusedError(f"no self block; expected {json.dumps(_self_of(uri))}")
+        raise RefusedError(f"no self block. Add a self block: {json.dumps(_self_of(uri))}")
     for key, expected in _self_of(uri).items():
         if own.get(key) != expected:
             has = f"is {own[key]!r}" if key in own else "is missing"
-            raise RefusedError(f"self.{key} {has}, but the path says {expected!r}")
+            raise RefusedError(
+                f"self.{key} {has}, but the path says {expected!r}. Correct the self block, or "
+                "move "
+                "the file"
+            )
     return schema
 
 

@@ -48,9 +48,10 @@ def check_names(columns: list[RegistryColumn], versions: list[SchemaUri]) -> Non
         other = properties.setdefault(column.name, column.property)
         if other != column.property:
             raise ConfigError(
-                f"{model_pattern(versions[0])}: the properties {other!r} and {column.property!r} "
-                f"both give the column {column.name}; take one of them out of the schemas, or a "
-                "pattern of versions that have only one"
+                f"{model_pattern(versions[0])}: the properties {other!r} and "
+                f"{column.property!r} both "
+                f"give the column {column.name}. Remove one of them from the schemas, or write "
+                "a pattern of versions that have only one"
             )
 
 

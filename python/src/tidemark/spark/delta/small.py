@@ -94,8 +94,8 @@ def replace_rows(
 def replaced_by_another(table: str) -> TidemarkError:
     """Return the error of a run that replaces rows while another one writes."""
     return TidemarkError(
-        f"another run has written to {table} while this one replaced its rows, which "
-        "therefore are as that run left them. Run it again: that finishes what was begun"
+        f"another run has written to {table} while this run replaced its rows. The table has "
+        "the rows of the other run. Run the model again: the next run finishes this one"
     )
 
 

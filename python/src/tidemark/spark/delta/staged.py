@@ -155,15 +155,15 @@ def _check_seen(table: str, log: Any, files: Any) -> None:
         path = local_path(str(file.absolutePath(log).toString()))
         if path is not None and not Path(path).exists():
             raise TidemarkError(
-                f"{table}: Spark's workers wrote {path}, which is not there on this machine. On a "
-                "cluster tables lie on a file system that all nodes share: name it by "
-                "spark.sql.warehouse.dir, or TIDEMARK_HOME (python/docs/how-to/cluster.md). "
-                "Nothing was committed"
+                f"{table}: Spark's workers wrote {path}, but this machine does not see the "
+                "file. Nothing was committed. On a cluster all nodes must share the file "
+                "system of the tables. Name the shared folder by spark.sql.warehouse.dir or "
+                "TIDEMARK_HOME (python/docs/how-to/cluster.md)"
             )
 
 
 def written_by_another(table: str) -> TidemarkError:
     return TidemarkError(
-        f"another run has written to {table} since this one began, or has taken it for dead, so "
-        "this one wrote nothing. Run it again"
+        f"another run has written to {table} since this run began, or took this run for dead. "
+        "This run wrote nothing. Run the model again"
     )

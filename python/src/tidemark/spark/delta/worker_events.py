@@ -123,14 +123,14 @@ def write_kept_events(
     try:
         places = places_of(session, kept.load, tables, version)
         if isinstance(places, str):
-            raise TidemarkError(f"{places}, which this run has made. Run it again")
+            raise TidemarkError(f"{places}, which this run has made. Run the model again")
         task = partial(write_kept, kept.batch, kept.path, _targets(places))
         outcome = run_task(session, task)
     finally:
         kept.discard()
     declined = outcome.declined or unseen(places, outcome)
     if declined:
-        raise TidemarkError(f"the rows of {'.'.join(tables.log)}: {declined}. Run it again")
+        raise TidemarkError(f"the rows of {'.'.join(tables.log)}: {declined}. Run the model again")
     staging = _staging(kept.batch, places)
     return rows_of(session, kept.load, places, outcome, tables, staging)
 
