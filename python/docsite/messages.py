@@ -14,7 +14,7 @@ from docsite.tree import ROOT
 
 SOURCES = ("python/src/tidemark", "python/src/dbt")
 #: Errors that no user causes: they are caught in the program, or are a defect of a caller's
-INTERNAL = {"MacroError", "TypeError", "UnpicklingError", "ValueError"}
+INTERNAL = {"AssertionError", "MacroError", "TypeError", "UnpicklingError", "ValueError"}
 #: Calls that collect the problems of a model, which one error tells together
 PROBLEMS = {"errors.append", "problems.append", "drift.append", "reasons.append"}
 #: Calls that print a warning, and those that print a line of progress
@@ -22,9 +22,10 @@ WARNINGS = {"warehouse.warn", "warn", "logger.warning", "doubts.append"}
 NOTES = {"warehouse.tell", "tell", "say", "notes.append", "self._note"}
 #: Verbs that a cure begins with
 CURES = frozenset(
-    "add adopt ask begin build call cast check choose clone copy correct declare deliver drop give "
-    "hash install keep land leave load look make move name plan promote put raise read register "
-    "remove rename report restore return run say select set take undo use wait write".split()
+    "add adopt ask begin build call cast check choose clone copy correct declare deliver drop "
+    "exclude give hash install keep land leave load look make mend move name pass pause plan "
+    "promote put raise read register remove rename replace report restore return run save say "
+    "see select set start stop take try undo use wait write".split()
 )
 #: Groups of the reference, and the folders whose messages each has
 GROUPS = {
@@ -45,7 +46,7 @@ _MACRO_WORDS = re.compile(
     r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|(\w[\w.\[\]]*(?:\([^()]*\))?)"
 )
 _CLAUSE = re.compile(r"(?<=[.?!;:])\s+|\n|, or |, and |, then ")
-_MUST = re.compile(r"\b(?:must|takes|needs|did you mean)\b[^.]*?(?=[,;] found|$)")
+_MUST = re.compile(r"(?i)\b(?:must|takes|needs|did you mean)\b(?:[^.]|\.(?! ))*?(?=[,;] found|$)")
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def cure(text: str) -> str:
     start = 0
     for match in [*_CLAUSE.finditer(text), None]:
         clause = text[start : match.start() if match else None].lstrip(" `(")
-        if start and re.split(r"\W", clause, maxsplit=1)[0].lower() in CURES:
+        if start and re.split(r"\W", clause.lower().removeprefix("first "), maxsplit=1)[0] in CURES:
             return text[start:].strip()
         start = match.end() if match else len(text)
     must = _MUST.search(text)

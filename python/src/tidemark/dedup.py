@@ -142,7 +142,7 @@ def _checked(events: DataFrame, steps: Iterable[str]) -> frozenset[str]:
         raise ConfigError(f"there is no step {step}: use {', '.join(STEPS)}")
     missing = [name for name in _NEEDED if name not in events.columns]
     if missing:
-        raise ConfigError(f"the events lack {', '.join(missing)}: pass what read_events() gives")
+        raise ConfigError(f"the events lack {', '.join(missing)}. Pass the result of read_events()")
     return chosen
 
 

@@ -11,6 +11,7 @@ import yaml
 
 from tidemark.errors import ConfigError
 
+NOT_PARSED = "the project cannot be parsed. Run `dbt parse` to see why"
 SEEDS = "seed-paths"
 _JINJA = re.compile(r"\{[{%#]")
 _UNRENDERED = re.compile(r"\{\{ '(\{[{%#])' \}\}")
@@ -37,9 +38,11 @@ def parse(text: str, file: str) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or "not one YAML document"
-        raise ConfigError(f"{file}{where} is not valid YAML: {problem}") from error
+        raise ConfigError(
+            f"{file}{where} is not valid YAML. Correct it there: {problem}"
+        ) from error
     except ValueError as error:
-        raise ConfigError(f"{file} has a date that does not exist: {error}") from error
+        raise ConfigError(f"{file} has a date that does not exist. Correct it: {error}") from error
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -65,7 +68,7 @@ def read_properties(path: Path, shown: str | None = None) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(
-            f"{shown or path} line {line} is not UTF-8, which dbt reads: save the file as UTF-8"
+            f"{shown or path} line {line} is not UTF-8, which dbt reads. Save the file as UTF-8"
         ) from error
     return parse(text, shown or str(path))
 

@@ -59,7 +59,9 @@ def test_missing_dates(
 
 
 def test_missing_dates__names_of_days() -> None:
-    with pytest.raises(ConfigError, match=r"every is day, weekday or a list of mon, .*'month'"):
+    with pytest.raises(
+        ConfigError, match=r"every must be day, weekday or a list of mon, .*'month'"
+    ):
         missing_dates(days(0), every="month")
 
 

@@ -228,7 +228,7 @@ def test_refuses(settings: dict[str, Any], message: str) -> None:
     ("name", "message"),
     [
         ("events_{batch}.csv", "must end in .tsv"),
-        ("events.tsv", "need a name with {batch}"),
+        ("events.tsv", "the name must have {batch}"),
     ],
 )
 def test_refuses_names(name: str, message: str, tmp_path: Path) -> None:

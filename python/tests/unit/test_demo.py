@@ -45,7 +45,7 @@ def test_customers__give_the_counts_that_they_promise() -> None:
     assert scenario.days[3].expected == counts(loaded, third)
     assert counts(loaded, cut)["D"] > len(loaded) / 2
     assert customers(200, seed=3) == scenario != customers(200, seed=4)
-    with pytest.raises(ConfigError, match="at least 50"):
+    with pytest.raises(ConfigError, match="must be 50 or more"):
         customers(10)
 
 
@@ -126,7 +126,7 @@ def test_play__days_in_order_and_what_is_shown_of_them(tmp_path: Path) -> None:
 def test_play__stops_where_a_step_does_not_do_what_it_should(
     tmp_path: Path, codes: list[int]
 ) -> None:
-    with pytest.raises(TidemarkError, match=f"the demo stops, because .* exit code {codes[-1]}"):
+    with pytest.raises(TidemarkError, match=f"the demo stops: .* exit code {codes[-1]}"):
         played(tmp_path, codes)
     with pytest.raises(click.Abort):
         played(tmp_path, [130])

@@ -225,9 +225,11 @@ def test_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return result.output
 
     assert "--in" in said("--select", "cities")
-    assert "is before --from" in said("--in", "dev", "--from", "2026-03-02", "--to", "2026-03-01")
+    assert "must not be before --from" in said(
+        "--in", "dev", "--from", "2026-03-02", "--to", "2026-03-01"
+    )
     assert "takes one date" in said("--in", "dev", "--from", "2026-03-02..2026-03-04")
-    assert "do not go together" in said("--in", "dev", "--json", "--markdown")
+    assert "exclude each other" in said("--in", "dev", "--json", "--markdown")
 
 
 def test_page(tmp_path: Path) -> None:

@@ -344,7 +344,11 @@ def test_init__key_given_that_is_not_unique(init: Init) -> None:
 
 @pytest.mark.parametrize(
     ("key", "message"),
-    [("icoa", "did you mean icao?"), ("zzz", "there are icao, v"), ("v,V", "names a column twice")],
+    [
+        ("icoa", "did you mean icao?"),
+        ("zzz", "there are icao, v"),
+        ("v,V", "must name each column once"),
+    ],
 )
 def test_init__key_refused(init: Init, key: str, message: str) -> None:
     file = init.write("a.csv", "icao,v\nA,1\nB,2\n")
@@ -459,14 +463,14 @@ def test_init__refuses_a_model_that_is_there(init: Init, path: str, text: str) -
 @pytest.mark.parametrize(
     ("arguments", "name", "message"),
     [
-        (["a.csv", "--folder", "elsewhere"], "things", "not below the project's models"),
-        (["a.csv", "--folder", "models/../x"], "things", "not below the project's models"),
+        (["a.csv", "--folder", "elsewhere"], "things", "must be below the project's models"),
+        (["a.csv", "--folder", "models/../x"], "things", "must be below the project's models"),
         (["a.csv"], "../things", "cannot be a table"),
         (["a.csv"], "my-things", "cannot be a table"),
         (["a.csv", "--business-date", "4.3.2026"], "things", "must be a date such as"),
         (["a.csv", "--project-dir", "models"], "things", "no dbt_project.yml in models"),
-        (["a.csv", "--source", "x.y"], "things", "one of them"),
-        ([], "things", "one of them"),
+        (["a.csv", "--source", "x.y"], "things", "from a file, or from --source"),
+        ([], "things", "from a file, or from --source"),
         (["--source", "orders", "--key", "id"], "things", "SCHEMA.TABLE"),
         (["--source", "shop.orders"], "things", "--source needs --key"),
     ],
@@ -518,7 +522,7 @@ def test_init__model_paths_are_jinja(init: Init, paths: str) -> None:
     # dbt alone knows where its models are: what is asked for is taken
     init(file, "--folder", "sql/shop", name="more")
     assert "name: more" in init.read("sql/shop/_shop__models.yml")
-    with pytest.raises(ConfigError, match="not below the project's models"):
+    with pytest.raises(ConfigError, match="must be below the project's models"):
         init(file, "--folder", "../sql", name="others")
 
 
@@ -626,7 +630,7 @@ def test_main__one_line_and_exit_code_2(init: Init, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit) as stopped:
         main(["init", "missing.csv", "--name", "things"])
     assert stopped.value.code == 2
-    assert capsys.readouterr().err == "Error: there is no file missing.csv\n"
+    assert capsys.readouterr().err == "Error: there is no file missing.csv. Check the path\n"
 
 
 @pytest.mark.parametrize(

@@ -106,10 +106,10 @@ def test_project__dry_run_writes_nothing(folder: Path) -> None:
         (["--project", "shop", "--package", "elsewhere"], "the dbt package is not there"),
         (["--project", "shop", "--package", "https://x/y.git"], "name the revision"),
         (["--package", "x", "--name", "a", "f.csv"], "give --project NAME too"),
-        (["--project", "shop", "sales_2026-01-01.csv"], "give --name"),
-        (["sales_2026-01-01.csv"], "give --name"),
-        (["--name", "sales"], "give a sample file"),
-        ([], "give a sample file"),
+        (["--project", "shop", "sales_2026-01-01.csv"], "Give --name"),
+        (["sales_2026-01-01.csv"], "Give --name"),
+        (["--name", "sales"], "a sample must come from a file"),
+        ([], "a sample is missing"),
     ],
 )
 def test_project__errors(folder: Path, arguments: list[str], message: str) -> None:

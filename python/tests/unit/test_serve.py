@@ -259,7 +259,10 @@ def test_actions__that_are_not_understood(acting: Client, content: bytes) -> Non
     answer = acting.post(
         "pause", content=content, json=None, headers={"Content-Type": "application/json"}
     )
-    assert (answer.status_code, "as JSON" in answer.text or "a name" in answer.text) == (400, True)
+    assert (answer.status_code, "must be JSON" in answer.text or "a name" in answer.text) == (
+        400,
+        True,
+    )
     assert acting.post("pause", content=b'{"name": "x"}', json=None).status_code == 400
     assert acting.post("drop").status_code == 404
 
@@ -479,7 +482,7 @@ def test_versions(client: Client) -> None:
         "give 1 value, found 2"
         in client.get("versions", 400, entity="cities", key=["1", "2"])["error"]
     )
-    assert "only cdc models" in client.get("versions", 400, entity="cities_scd2", key="1")["error"]
+    assert "so it has no log" in client.get("versions", 400, entity="cities_scd2", key="1")["error"]
 
 
 @pytest.mark.parametrize("path", ["versions", "rows", "rejects"])
@@ -522,14 +525,14 @@ def test_rows__a_page_at_a_time_and_by_key(client: Client, shop: Path) -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"at": "yesterday"}, "a moment is a date"),
-        ({"at": "2026-03-04' or true --"}, "a moment is a date"),
-        ({"at": "commit 1 or 1=1"}, "a moment is a date"),
+        ({"at": "yesterday"}, "a moment must be a date"),
+        ({"at": "2026-03-04' or true --"}, "a moment must be a date"),
+        ({"at": "commit 1 or 1=1"}, "a moment must be a date"),
         ({"at": "commit 0"}, "from commit 1 on"),
-        ({"offset": "-1"}, "offset is a number"),
-        ({"offset": "9" * 30}, "offset is a number"),
-        ({"offset": "1; drop"}, "offset is a number"),
-        ({"offset": "²"}, "offset is a number"),
+        ({"offset": "-1"}, "offset must be a number"),
+        ({"offset": "9" * 30}, "offset must be a number"),
+        ({"offset": "1; drop"}, "offset must be a number"),
+        ({"offset": "²"}, "offset must be a number"),
     ],
 )
 def test_rows__of_a_question_that_is_none(
@@ -752,7 +755,7 @@ def call(*arguments: str) -> Any:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "localhost", "example.org", ""])
 def test_cli__only_on_the_loopback(shop: Path, host: str) -> None:
-    assert "--host is 127.0.0.1 or ::1" in str(call("--host", host).exception)
+    assert "--host must be 127.0.0.1 or ::1" in str(call("--host", host).exception)
 
 
 def test_cli__says_what_to_install(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:

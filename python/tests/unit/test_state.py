@@ -446,7 +446,7 @@ def test_cli__history(loaded: Path) -> None:
     result = call("history", "citys", "1", code=1)
     assert "Did you mean 'cities'?" in str(result.exception)
     result = call("history", "cities_scd2", "1", code=1)
-    assert "only cdc models have a log" in str(result.exception)
+    assert "so it has no log of versions" in str(result.exception)
     # a value is text, whatever is in it
     assert "never had a row" in str(call("history", "cities", "1' or '1'='1", code=1).exception)
 
@@ -469,7 +469,7 @@ def test_cli__changes(loaded: Path) -> None:
     before = call("changes", "--date", "2026-03-01").output
     assert "2 inserted" in before and "reject" not in before
     result = call("changes", "--date", "2026-03-01..2026-03-02", code=1)
-    assert "--date is one date" in str(result.exception)
+    assert "--date must be one date" in str(result.exception)
 
 
 def test_cli__diff(loaded: Path) -> None:
@@ -499,7 +499,7 @@ def test_cli__diff(loaded: Path) -> None:
     assert "no difference" in call("diff", "cities", "2026-03-02", "2026-03-09").output
     assert counted("2026-02-01", "2026-03-01")["inserted"] == 2
     result = call("diff", "cities", "2026-03-01..2026-03-03", "2026-03-04", code=1)
-    assert "two dates are compared" in result.output
+    assert "there must be two dates" in result.output
     said = call("diff", "cities", "2026-03-01", "2026-03-02", "--samples", "1").output
     assert "name: Aa → A2" in said and "id=2" not in said
 
@@ -666,9 +666,9 @@ def test_value_intervals__of_a_row_that_goes_and_comes() -> None:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("cities", "--key is an entity and a key"),
+        ("cities", "--key must be an entity and a key"),
         ("citys:1", "Did you mean 'cities'?"),
-        ("cities:", "--key is an entity and a key"),
+        ("cities:", "--key must be an entity and a key"),
         ("cities:7", "cities never had a row with the key 7"),
     ],
 )

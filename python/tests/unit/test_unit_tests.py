@@ -159,7 +159,7 @@ class TestRows:
     @pytest.mark.parametrize(
         ("table", "said"),
         [
-            (TableRows(csv="id,name\n1\n"), "a row has 1 cells, but the header has 2"),
+            (TableRows(csv="id,name\n1\n"), "a row must have 2 cells, as the header has, found 1"),
             (TableRows(file="none.csv"), "cannot be read"),
             (TableRows(file="no.json"), "is not valid JSON"),
             (TableRows(file="one.json"), "must hold a list of rows"),
@@ -267,7 +267,7 @@ class TestLanding:
     def test_files_are_copied(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv.gz").write_bytes(b"\x1f\x8b")
         assert landed(tmp_path, {"files": "a.csv.gz"}) == b"\x1f\x8b"
-        with pytest.raises(ConfigError, match=r"none.csv is not there"):
+        with pytest.raises(ConfigError, match=r"there is no file none.csv"):
             landed(tmp_path, {"files": ["none.csv"]})
 
 

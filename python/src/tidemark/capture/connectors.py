@@ -175,7 +175,7 @@ def _resolve(say: Callable[[str], None]) -> list[Path]:
         ) as process,
     ):
         if process.stdin is None or process.stderr is None:
-            raise ConnectorsError("the resolver has no pipes")
+            raise AssertionError("the resolver has no pipes")
         json.dump(request, process.stdin)
         process.stdin.close()
         lines: list[str] = []

@@ -108,7 +108,9 @@ def connect(config: CaptureConfig, login: Login) -> Iterator[Database]:
         connection = manager.getConnection(jdbc_url(config, login), properties)
     except jpype.JException as error:
         raise DatabaseError(
-            f"{where} cannot be reached as user {login.user!r}: {java_message(error)}"
+            f"{where} cannot be reached as user {login.user!r}. Check host, port, user and "
+            "password. "
+            f"The driver reports: {java_message(error)}"
         ) from None
     database = Database(connection, where)
     try:

@@ -28,7 +28,10 @@ def replicator_settings(project: Path, source: str) -> Any:
         hint = f": did you mean {near[0]!r}?" if near else ""
         if not near and found:
             hint = f"; there are: {', '.join(sorted(found))}"
-        raise ConfigError(f"no source {source!r} in the YAML files of {project}{hint}")
+        raise ConfigError(
+            f"the YAML files of {project} have no source {source!r}. Declare it under "
+            f"sources:{hint}"
+        )
     settings = _replicator(found[source])
     if settings is None:
         raise ConfigError(
@@ -61,7 +64,9 @@ def _sources(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             content = yaml.safe_load(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, yaml.YAMLError) as error:
-            raise ConfigError(f"{file} is not valid YAML: {error}") from error
+            raise ConfigError(
+                f"{file} is not valid YAML. Correct it at the place that the parser names: {error}"
+            ) from error
         if not isinstance(content, dict):
             continue
         for entry in mappings_in(content, "sources"):

@@ -203,7 +203,7 @@ class Session:
                 self._land()
         if again and self.is_hung:
             raise CaptureError(
-                "Debezium did not stop. Start capture again: it then reads the new tables"
+                "Debezium did not stop. Start capture again, then it reads the new tables"
             )
         return again
 
@@ -300,11 +300,14 @@ class Session:
                 if joining.is_held and time.monotonic() > until:
                     raise CaptureError(
                         f"Debezium has not begun to read {', '.join(names)} within "
-                        f"{_WRITERS_WAIT:.0f} s; transactions that write there go on now"
+                        f"{_WRITERS_WAIT:.0f} s; transactions that write there go on now. Start "
+                        "capture again"
                     )
                 self._publish_status(lander)
         if self.is_hung:
-            raise CaptureError("Debezium did not stop after it had read the new tables")
+            raise CaptureError(
+                "Debezium did not stop after it had read the new tables. Start capture again"
+            )
         if lander.snapshot_done:
             self._tables |= dict.fromkeys(names, "done")
         return lander.snapshot_done
@@ -368,7 +371,10 @@ class Session:
         if time.monotonic() - self._status_at >= _STATUS_EVERY:
             connected = streaming_metric(self._config.topic_prefix, "Connected")
             if self._was_connected and connected == 0:
-                raise CaptureError("the connection to the database was lost")
+                raise CaptureError(
+                    "the connection to the database was lost. Start capture again when the "
+                    "server is back"
+                )
             self._was_connected = bool(connected)
             self._worked |= self._was_connected
             with self._lock:
@@ -415,14 +421,16 @@ def _failure(engine: Engine) -> BaseException:
     if isinstance(engine.error, TidemarkError):
         return engine.error
     if engine.error is not None:
-        return CaptureError(f"capture could not take a batch: {engine.error}")
+        return CaptureError(
+            f"capture could not take a batch. Correct the cause, then start again: {engine.error}"
+        )
     reason = engine.reason or "Debezium gave no reason"
     if any(sign in reason for sign in _LOG_IS_GONE):
         # trying again does not help, and going on elsewhere would leave changes out
         return LandingError(
             "the server no longer has the log from the position where capture must go on: "
-            "changes are missing. Start anew with --resnapshot: what has landed stays, and "
-            "the snapshot lands after it. Let the server keep its log for longer. Debezium "
+            "changes are missing. Use --resnapshot to read the tables again: what has landed "
+            "stays. Let the server keep its log for longer. Debezium "
             f"reports: {reason[:300]}"
         )
     return CaptureError(f"Debezium stopped: {reason}")

@@ -23,9 +23,7 @@ from tidemark.capture.lander import Lander
 from tidemark.capture.metrics import streaming_metric
 from tidemark.capture.state import CaptureState, Landed, settled_at, settled_before
 
-_RESNAPSHOT = (
-    "start anew with --resnapshot (what has landed stays, and the snapshot lands after it)"
-)
+_RESNAPSHOT = "Use --resnapshot to read the tables again (what has landed stays)"
 # a position that no log reaches
 _NOT_YET = 2**64
 # how long a walsender of a process that was killed may hold the slot
@@ -133,13 +131,13 @@ class Postgres:
             if slot is None:
                 raise LandingError(
                     f"the replication slot {name} of source {self._config.source!r} is "
-                    f"gone, so changes since then cannot be read: {_RESNAPSHOT}"
+                    f"gone, so changes since then cannot be read. {_RESNAPSHOT}"
                 )
             if slot.wal_status == "lost":
                 raise LandingError(
                     f"the replication slot {name} of source {self._config.source!r} has "
                     "lost its log (wal_status lost: the server wrote more than "
-                    f"max_slot_wal_keep_size keeps). Changes are missing: {_RESNAPSHOT}"
+                    f"max_slot_wal_keep_size keeps). Changes are missing. {_RESNAPSHOT}"
                 )
             return "no_data"
         if slot is not None:
@@ -248,7 +246,7 @@ class WithOffsets:
                 raise LandingError(
                     f"changes of source {self._config.source!r} have landed, but the "
                     f"positions in {state.folder} are gone. Capture does not know where to "
-                    f"go on: {_RESNAPSHOT}"
+                    f"go on. {_RESNAPSHOT}"
                 )
             return Start(self._config.snapshot, Landed(state.last_number(), set(), False))
         self._check_log(position.offsets)
@@ -276,7 +274,7 @@ class WithOffsets:
             raise LandingError(
                 f"the binary log of source {self._config.source!r} ends before {file}, "
                 f"position {at}, where capture must go on. The server's log was reset and "
-                f"changes are missing: {_RESNAPSHOT}"
+                f"changes are missing. {_RESNAPSHOT}"
             )
 
     def newcomers(self, state: CaptureState) -> Newcomers:

@@ -119,7 +119,7 @@ def write_cdc(spec: CdcSpec, day1: Path, day2: Path) -> CdcCounts:
         ConfigError: Both files are the same one.
     """
     if day1.resolve() == day2.resolve():
-        raise ConfigError(f"day 1 and day 2 cannot both be {day1}")
+        raise ConfigError(f"day 1 and day 2 cannot both be {day1}. Give two dates")
     names = [f"key{i}" for i in range(1, spec.n_keys + 1)]
     names += [f"value{i}" for i in range(1, spec.n_nonkeys + 1)]
     header = (",".join(names) + "\n").encode()

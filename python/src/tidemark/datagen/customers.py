@@ -54,7 +54,7 @@ def customers(number: int = 500, seed: int = 0) -> Scenario:
         ConfigError: They are too few.
     """
     if number < FEWEST:
-        raise ConfigError(f"a shop has at least {FEWEST} customers, found: {number}")
+        raise ConfigError(f"the number of customers must be {FEWEST} or more, found: {number}")
     dice = random.Random(f"tidemark customers {seed}")
     first = [_customer(i, "2026-03-01", dice) for i in range(1, number + 1)]
     second, changed, gone = _next_day(first, "2026-03-02", dice)

@@ -76,8 +76,8 @@ def write_events(spec: EventsSpec, out: str, truth: Path | None = None) -> Writt
     paths = [_path(out, spec, batch) for batch in range(spec.batches)]
     if len(set(paths)) < spec.batches:
         raise ConfigError(
-            f"{out}: {spec.batches} batches need a name with {{batch}} in it, or with "
-            "{date} if the batches are at least 24 hours apart"
+            f"{out}: the name must have {{batch}} in it, as there are {spec.batches} batches. Use "
+            "{date} if they are at least 24 hours apart"
         )
     plan, make = _plan(spec), EventMaker(spec)
     counts = Counter(dict.fromkeys(KINDS, 0))
@@ -112,7 +112,7 @@ def _is_json(out: str) -> bool:
     if name.endswith(_TSV):
         return False
     raise ConfigError(
-        f"{out}: the name must end in {', '.join(_TSV)} (canonical TSV) or "
+        f"{out}: the name of the file must end in {', '.join(_TSV)} (canonical TSV) or "
         f"{', '.join(_JSON)} (JSON lines), each with or without .gz"
     )
 

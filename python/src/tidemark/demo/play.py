@@ -105,7 +105,9 @@ class Steps:
         if code == INTERRUPTED:
             raise click.Abort
         if code != right:
-            raise TidemarkError(f"the demo stops, because `{shown}` ended with exit code {code}")
+            raise TidemarkError(
+                f"the demo stops: `{shown}` ended with exit code {code}. Run the command by itself"
+            )
 
 
 def next_steps(shown: str, report: str) -> str:

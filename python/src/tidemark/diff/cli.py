@@ -107,7 +107,7 @@ def diff(
         _compare_dates(a, b, last, asked, markdown, as_json, where)
         return
     if markdown and as_json:
-        raise click.UsageError("--markdown and --json do not go together")
+        raise click.UsageError("--markdown and --json exclude each other. Give one")
     project, tables = open_project(where)
     found = compared(project, tables, a, b, asked)
     if as_json:
@@ -143,7 +143,7 @@ def compared(project: KnownProject, tables: Tables, a: str, b: str, asked: Asked
                 raise ConfigError(side.problem)
         schema, other = (a, b) if isinstance(left, Schema) else (b, a)
         raise ConfigError(
-            f"{schema} is a schema and {other} is not: two schemas are compared, or two tables"
+            f"{schema} is a schema and {other} is not. Give two schemas, or two tables"
         )
     if isinstance(left, DatabaseTable) or isinstance(right, DatabaseTable):
         from tidemark.diff.database import compare_with_database
@@ -164,12 +164,12 @@ def _compare_dates(
     """Show what differs between two business dates of an entity, by the hashes of its log."""
     if markdown or asked.key or asked.ignore or asked.all_columns:
         raise click.UsageError(
-            "--markdown, --key, --ignore and --all-columns are for two sides, such as "
+            "--markdown, --key, --ignore and --all-columns need two sides. Write "
             f"{entity}@{first} {entity}@{last}"
         )
     dates = parse_business_dates([first]) + parse_business_dates([last])
     if len(dates) != 2:
-        raise ConfigError(f"two dates are compared, found: {first} {last}")
+        raise ConfigError(f"there must be two dates, found: {first} {last}")
     project, tables = open_project(where)
     (one,) = chosen_entities(project, [entity])
     found = difference_of(tables, one, dates[0], dates[1], asked.samples)

@@ -160,10 +160,12 @@ def _check_key(
                 hint = nearest(column, [one.name for one in fields.values()])
                 raise ConfigError(
                     f"{name} has no column {column!r}, which the key ({', '.join(key)}) "
-                    f"needs.{hint} Name another key with --key"
+                    f"needs. Name another key with --key.{hint}"
                 )
 
 
 def _check_ignored(ignored: Collection[str], known: Collection[str]) -> None:
     for name in sorted(set(ignored) - set(known)):
-        raise ConfigError(f"--ignore: no side has a column {name!r}.{nearest(name, known)}")
+        raise ConfigError(
+            f"--ignore must name a column of a side, found: {name!r}.{nearest(name, known)}"
+        )

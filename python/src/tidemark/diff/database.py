@@ -175,7 +175,7 @@ def compare_with_database(
     from tidemark.replicator.operated import Operated
 
     if isinstance(a, DatabaseTable) and isinstance(b, DatabaseTable):
-        raise ConfigError("only one side can be a table of a database, not both")
+        raise ConfigError("both sides are tables of a database. Give one that Tidemark keeps")
     theirs, ours = (a, b) if isinstance(a, DatabaseTable) else (b, a)
     if not isinstance(theirs, DatabaseTable) or not isinstance(ours, Stored):
         raise AssertionError("one of the sides is a table of a database")
@@ -192,7 +192,10 @@ def compare_with_database(
         known = source_columns(operated.config, queries)
         if theirs.table not in known:
             hint = nearest(theirs.table, known)
-            raise ConfigError(f"source {theirs.source!r} has no table {theirs.table!r}.{hint}")
+            raise ConfigError(
+                f"source {theirs.source!r} has no table {theirs.table!r}. Declare it in the "
+                f"source.{hint}"
+            )
         stored, pairing = copied(db, ours, known[theirs.table], asked, theirs)
         source = Bucketed(theirs.name, queries, dialect, theirs.table, pairing)
         sides = (source, stored) if theirs is a else (stored, source)

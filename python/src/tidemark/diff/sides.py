@@ -139,7 +139,10 @@ def _at_moment(
     entity = _entity(project, name)
     if entity is None:
         hint = nearest(name, project.entities)
-        raise ConfigError(f"{text}: there is no entity named {name!r}.{hint}")
+        raise ConfigError(
+            f"{text}: there is no entity named {name!r}. Take a name that `tidemark status` "
+            f"lists.{hint}"
+        )
     return at_moment(tables, entity, text, moment)
 
 
@@ -214,7 +217,7 @@ def _table(project: KnownProject, tables: Tables, text: str) -> Stored | None:
     if not tables.exists(path):
         if dot or of:
             raise ConfigError(
-                f"there is no table {text}, or it is a view: there is nothing at {path}"
+                f"there is no table {text} at {path}. Give another name; a view cannot be compared"
             )
         return None
     table = _opened(tables, path, text)
@@ -232,7 +235,9 @@ def _schema(project: KnownProject, text: str) -> Schema:
 
 def _opened(tables: Tables, path: str, name: str) -> Opened:
     if not tables.exists(path):
-        raise ConfigError(f"{name} was never loaded, or is a view: there is no table at {path}")
+        raise ConfigError(
+            f"{name} was never loaded, or is a view: there is no table at {path}. Run it first"
+        )
     return tables.open(path)
 
 

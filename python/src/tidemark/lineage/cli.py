@@ -158,7 +158,7 @@ def lineage(
         told = Lineage(read_project(options))
     models = [told.models[key] for key in told.project.selected if key in told.models]
     if not models:
-        raise ConfigError("there is no model, or --select and --exclude leave none")
+        raise ConfigError("no model is left. Check --select and --exclude")
     for made in models:
         for remark in made.remarks:
             talk.print(f"{made.node.name}: {remark}", highlight=False, markup=False, soft_wrap=True)

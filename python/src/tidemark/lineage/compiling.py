@@ -87,7 +87,7 @@ def compiled_models(manifest: Any, common: list[str]) -> tuple[dict[str, str], d
         with without_connections():
             raw = invoke(command, fresh_copy(manifest))
         if isinstance(raw.exception, DbtUsageException):
-            raise ConfigError(f"dbt does not compile: {raw.exception}")
+            raise ConfigError(f"dbt does not compile. Correct the project: {raw.exception}")
         results = getattr(raw.result, "results", None) or []
         for result in results:
             key, status = result.node.unique_id, str(result.status)

@@ -12,6 +12,7 @@ from tidemark.lineage.compiling import invoke
 from tidemark.lineage.links import ALL, Column
 from tidemark.lineage.project import artefacts_folder, read_project, target_folder
 from tidemark.lineage.sides import add_sides, side_key
+from tidemark.project import NOT_PARSED
 from tidemark.run.options import RunOptions, common_options
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def make_docs(options: RunOptions, *, offline: bool = False, has_lineage: bool =
         # the files may have changed since the catalogue was made
         parsed = invoke(["parse", *common_options(options, None), "--target-path", str(folder)])
         if not parsed.success:
-            raise ConfigError(str(parsed.exception or "the project cannot be parsed"))
+            raise ConfigError(str(parsed.exception or NOT_PARSED))
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     catalog = json.loads((folder / "catalog.json").read_text(encoding="utf-8"))
     add_sides(manifest, catalog)
@@ -63,10 +64,10 @@ def _make_catalogue(options: RunOptions, folder: Path, *, is_empty: bool) -> Non
     command += ["--target-path", str(folder), *(["--empty-catalog"] if is_empty else [])]
     made = invoke(command)
     if made.exception is not None:
-        raise ConfigError(f"dbt could not make its docs: {made.exception}")
+        raise ConfigError(f"dbt could not make its docs. Try `dbt docs generate`: {made.exception}")
     if not made.success:
         errors = getattr(made.result, "errors", None)
-        raise ConfigError(f"dbt could not make the catalogue: {errors or 'see its log'}")
+        raise ConfigError(f"dbt could not make the catalogue. See {errors or 'logs/dbt.log'}")
 
 
 def extend_descriptions(manifest: dict[str, Any], lineage: Lineage) -> None:

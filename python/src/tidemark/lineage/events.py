@@ -182,7 +182,9 @@ def write_events(events: Iterable[RunEvent], path: Path) -> int:
         transport = FileTransport(FileConfig(log_file_path=str(path), append=True))
         return _emit(events, OpenLineageClient(transport=transport))
     except OSError as error:
-        raise OpenLineageError(f"{path} cannot be written: {error}") from error
+        raise OpenLineageError(
+            f"{path} cannot be written. Check the folder and its rights: {error}"
+        ) from error
 
 
 def send_events(events: Iterable[RunEvent]) -> int:
@@ -209,7 +211,9 @@ def send_events(events: Iterable[RunEvent]) -> int:
     try:
         return _emit(events, OpenLineageClient())
     except Exception as error:  # transports raise what their libraries raise
-        raise OpenLineageError(f"the events could not be sent: {error}") from error
+        raise OpenLineageError(
+            f"the events could not be sent. Check OPENLINEAGE_URL and the server: {error}"
+        ) from error
 
 
 def _emit(events: Iterable[RunEvent], client: OpenLineageClient) -> int:

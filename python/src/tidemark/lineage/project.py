@@ -13,6 +13,7 @@ from tidemark.errors import ConfigError
 from tidemark.home import tidemark_home
 from tidemark.lineage.compiling import compiled_models, invoke, selected_models, warehouse_here
 from tidemark.lineage.datasets import Warehouse
+from tidemark.project import NOT_PARSED
 from tidemark.run.options import RunOptions, common_options
 
 _KINDS = ("model", "snapshot", "seed")
@@ -134,7 +135,7 @@ def read_project(options: RunOptions) -> Project:
     common = [*common_options(options, None), "--target-path", str(own)]
     parsed = invoke(["parse", *common])
     if not parsed.success:
-        raise ConfigError(str(parsed.exception or "the project cannot be parsed"))
+        raise ConfigError(str(parsed.exception or NOT_PARSED))
     manifest = parsed.result
     warehouse = warehouse_here(options.project_dir)
     selected = selected_models(options, common)

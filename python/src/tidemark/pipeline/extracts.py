@@ -206,7 +206,7 @@ def _check_malformed(warehouse: Warehouse, cfg: Settings, plan: Plan, source: So
             f"{cfg['entity']}: the extract{source['origin']} has bytes that cannot be read; "
             f"nothing was written{sample}\nName its encoding (options: {{encoding: "
             "windows-1252} in meta.tidemark), or add `_unreadable` and `_malformed` to the "
-            "SELECT of the modelto make such rows rejects"
+            "SELECT of the model to make such rows rejects"
         )
 
 
@@ -348,7 +348,7 @@ def _mending(cfg: Settings, plan: Plan, reasons: list[str]) -> str:
     if cfg["format"] == "json":
         return "Mend the extract, which must be UTF-8"
     encoding = "(options: {encoding: windows-1252} in meta.tidemark)"
-    return f"Mend the extract, say which encoding it has {encoding}"
+    return f"Mend the extract. Name its encoding {encoding}"
 
 
 def _count_new_rejects(

@@ -31,6 +31,7 @@ from tidemark.options import (
 from tidemark.plan.model import Plan
 from tidemark.plan.show import show_plan, show_plans
 from tidemark.plan.store import discard_plan, list_plans, read_plan, write_plan
+from tidemark.project import NOT_PARSED
 from tidemark.run.dates import parse_business_dates
 from tidemark.run.options import (
     RunOptions,
@@ -289,9 +290,7 @@ def _parsed(options: RunOptions, talk: Console) -> Any:
 
     invoker = Invoker(options, talk)
     if not invoker.parse():
-        raise ConfigError(
-            "the project cannot be parsed. Correct the project: dbt parse shows the problems"
-        )
+        raise ConfigError(NOT_PARSED)
     return invoker
 
 

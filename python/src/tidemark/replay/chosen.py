@@ -137,8 +137,8 @@ def _chosen(here: Tables, there: Tables, node: Any, entity: Entity, asked: Asked
         )
     if location is None:
         raise ConfigError(
-            f"{entity.name}: its location has no {{business_date}}, so there is nothing to "
-            "load again for a date"
+            f"{entity.name}: its location has no {{business_date}}, so no date can be loaded "
+            "again. Select another model"
         )
     if not entity.key:
         raise ConfigError(
@@ -165,7 +165,7 @@ def _dates(entity: Entity, own: Sequence[Commit], asked: Asked) -> tuple[dt.date
     dates = tuple(date for date in loaded if first <= date <= last)
     if not dates:
         raise ConfigError(
-            f"{entity.name}: no business date of {first}..{last} was loaded; there are "
+            f"{entity.name}: no business date of {first}..{last} was loaded. Choose from "
             f"{date_ranges(loaded)}"
         )
     return dates
@@ -198,12 +198,12 @@ def is_clone_of_now(
     if mark.state != "completed":
         # a call that died left it, and another one begins anew
         return False
-    anew = "--replace clones it anew, and drops what was loaded there"
+    anew = "Use --replace to clone it again; what was loaded there is dropped"
     if known[0].commit_id != mark.commit_id:
         raise ConfigError(
             f"{entity.name}: {clone.relation} was loaded after it was cloned, as a replay "
-            f"does: {anew}"
+            f"does. {anew}"
         )
     if mark.source_commit_id != own[0].commit_id:
-        raise ConfigError(f"{entity.name} has moved since {clone.relation} was cloned: {anew}")
+        raise ConfigError(f"{entity.name} has moved since {clone.relation} was cloned. {anew}")
     return True

@@ -21,6 +21,7 @@ from tidemark.options import (
     select_option,
     verbose_option,
 )
+from tidemark.project import NOT_PARSED
 from tidemark.replay.chosen import (
     Asked,
     Replayed,
@@ -94,11 +95,11 @@ def replay(
     originals.
     """
     if markdown and as_json:
-        raise click.UsageError("--markdown and --json do not go together")
+        raise click.UsageError("--markdown and --json exclude each other. Give one")
     options = project_options(**where, select=list(select), exclude=list(exclude), verbose=verbose)
     first, last = _date(since, "--from"), _date(until, "--to")
     if first and last and last < first:
-        raise ConfigError(f"--to {last} is before --from {first}")
+        raise ConfigError(f"--to must not be before --from, found: {first} to {last}")
     prepare_environment(options.project_dir)
     found = replayed(options, (clones.strip(), first, last, replaces), samples)
     if as_json:
@@ -139,7 +140,7 @@ def replayed(
     talk = Console(stderr=True)
     invoker, mark = Invoker(options, talk), fingerprint(options)
     if not invoker.parse():
-        raise ConfigError("the project cannot be parsed")
+        raise ConfigError(NOT_PARSED)
     check_tables(invoker)
     project = remember_project(options, invoker, mark)
     clones, first, last, replaces = wanted

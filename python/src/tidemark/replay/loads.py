@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from tidemark.errors import ConfigError, DataError
+from tidemark.project import NOT_PARSED
 from tidemark.replay.chosen import Asked, Replayed
 from tidemark.run.invoke import Invoker
 from tidemark.run.nodes import fresh_copy
@@ -89,7 +90,7 @@ def _project_on(invoker: Invoker, date: dt.date) -> Any:
         return invoker.manifest
     options = invoker.options
     dated = replace(options, vars={**options.vars, "business_date": date.isoformat()})
-    return Invoker.quiet(dated, f"{date}: the project cannot be parsed").manifest
+    return Invoker.quiet(dated, f"{date}: {NOT_PARSED}").manifest
 
 
 def _describe_stop(date: dt.date, errors: Sequence[str], asked: Asked) -> str:

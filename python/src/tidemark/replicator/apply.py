@@ -133,8 +133,8 @@ class Applier:
         if failed and self._operation.on_failure == "stop":
             names = ", ".join(row["table_name"] for row in failed)
             raise ApplyError(
-                f"{names} could not be applied, and on_failure is stop. Mend the cause, then "
-                "start again"
+                f"{names} could not be applied, and on_failure is stop. Mend the cause, "
+                "then start again"
             )
         return self._is_well
 

@@ -30,8 +30,8 @@ def start_in_background(operated: Operated, options: Sequence[str]) -> int:
     """
     if operated.state.is_open_elsewhere:
         raise ConfigError(
-            f"source {operated.source!r} is in operation already: stop it first with tidemark "
-            f"replicator stop {operated.source!r}"
+            f"source {operated.source!r} is in operation already. Stop it first: tidemark "
+            f"replicator stop {operated.source}"
         )
     command = [sys.executable, "-m", "tidemark.cli", "replicator", "start", operated.source]
     command += ["--project-dir", str(operated.project), *options]
@@ -49,7 +49,8 @@ def start_in_background(operated: Operated, options: Sequence[str]) -> int:
     with operated.log.open("rb") as log:
         log.seek(begun)
         raise ConfigError(
-            f"the process did not start: {log.read().decode(errors='replace').strip()}"
+            "the process did not start. Mend the cause that its log names: "
+            + log.read().decode(errors="replace").strip()
         )
 
 
@@ -65,7 +66,7 @@ def stop_process(operated: Operated) -> bool:
     if state.pid is None:
         raise ConfigError(
             "another process reconciles, deletes, starts or stops source "
-            f"{operated.source!r}: try again later"
+            f"{operated.source!r}. Try again later"
         )
     # it may have ended by itself
     with suppress(ProcessLookupError):

@@ -98,7 +98,9 @@ def create(
     The file is models/<source>/_<source>__source.yml."""
     project = find_project(project_dir or Path.cwd())
     if connector is None:
-        raise ConfigError("--connector is missing: postgresql, mysql, mariadb, sqlserver or oracle")
+        raise ConfigError(
+            "--connector is missing. Use postgresql, mysql, mariadb, sqlserver or oracle"
+        )
     connection: dict[str, Any] = {"host": host}
     if port is not None:
         connection["port"] = port
@@ -197,7 +199,9 @@ def run_once(ctx: click.Context, source: str, target: str | None, project_dir: P
     """Capture what the source has now, apply it, and stop."""
     operated = Operated.find(source, project_dir)
     if operated.state.paused:
-        raise ConfigError(f"source {source!r} is paused: tidemark replicator resume {source}")
+        raise ConfigError(
+            f"source {source!r} is paused. First run tidemark replicator resume {source}"
+        )
     stop = _stop_on_signals()
     with operated.serving(target, stop, say) as service, _failing_with_1(ctx):
         succeeded = service.run_once()
@@ -293,7 +297,9 @@ def delete(
     operated = Operated.find(source, project_dir)
     state = operated.state
     if state.is_open_elsewhere:
-        raise ConfigError(f"source {source!r} is in operation: tidemark replicator stop {source}")
+        raise ConfigError(
+            f"source {source!r} is in operation. First run tidemark replicator stop {source}"
+        )
     known = known_models(model_folder(operated.project, operated.config))
     models = [model for first in known.values() for model in first.all]
     what = f"the landing folder {operated.landing} and the position in the database"

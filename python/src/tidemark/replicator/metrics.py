@@ -261,7 +261,8 @@ def _registry(collector: SourceCollector) -> Any:
         from prometheus_client import CollectorRegistry
     except ImportError:
         raise ConfigError(
-            "metrics need the package prometheus-client: pip install 'dbt-tidemark[capture]'"
+            "metrics need the package prometheus-client. Install it: pip install "
+            "'dbt-tidemark[capture]'"
         ) from None
     registry = CollectorRegistry()
     registry.register(collector)

@@ -37,7 +37,7 @@ def drop_copies(
     prepare_environment(operated.project)
     invoker = Invoker.quiet(
         operated.run_options(target),
-        "the dbt project cannot be parsed, so no table was dropped: run `dbt parse` to see why",
+        "the dbt project cannot be parsed, so no table was dropped. Run `dbt parse` to see why",
     )
     for model in models:
         invoker.ask("drop_entity", {"entity": model.name}, "tidemark dropped ")

@@ -78,7 +78,7 @@ class Operation:
         except ValidationError as error:
             problems = "\n".join(f"  - {problem}" for problem in problems_of(error))
             raise ConfigError(
-                f"source {config.source!r}, config.meta.tidemark.replicator:\n{problems}"
+                f"correct config.meta.tidemark.replicator of source {config.source!r}:\n{problems}"
             ) from None
         ddl = parsed.ddl.model_dump(exclude_unset=True)
         if parsed.on_drop == "drop":

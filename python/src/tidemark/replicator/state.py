@@ -153,7 +153,7 @@ class ReplicatorState:
             self._lock.acquire(timeout=0)
         except Timeout:
             raise LandingError(
-                f"another process (pid {self.pid}) operates {self.landing}: pause it or stop it"
+                f"another process (pid {self.pid}) operates {self.landing}. Pause it or stop it"
             ) from None
         self.load()
         if self.pid is not None:

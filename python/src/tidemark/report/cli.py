@@ -89,7 +89,9 @@ def report(
         return
     for (name, key), history in zip(keys, found.keys, strict=True):
         if not history.versions:
-            raise ConfigError(f"{name} never had a row with the key {', '.join(key)}")
+            raise ConfigError(
+                f"{name} never had a row with the key {', '.join(key)}. Check the spelling"
+            )
     from tidemark.report.page import page
 
     path = output or tidemark_home().root / "report.html"
@@ -107,6 +109,8 @@ def report(
 def _key(project: KnownProject, text: str) -> tuple[str, list[str]]:
     name, colon, key = text.partition(":")
     if not colon or not name or not key:
-        raise ConfigError(f"--key is an entity and a key, such as airports:WIPO; found: {text!r}")
+        raise ConfigError(
+            f"--key must be an entity and a key, such as airports:WIPO, found: {text!r}"
+        )
     (entity,) = chosen_entities(project, [name])
     return name, [key] if len(entity.key) == 1 else next(csv.reader([key]))

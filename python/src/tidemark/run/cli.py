@@ -123,7 +123,7 @@ def run(
     """
     chosen_vars = parse_vars(vars_text)
     if dates and "business_date" in chosen_vars:
-        raise ConfigError("business_date is given twice: by --business-date and in --vars")
+        raise ConfigError("business_date is given twice. Use --business-date or --vars")
     root = find_project(project_dir or Path.cwd())
     options = RunOptions(
         dates=parse_business_dates(dates),

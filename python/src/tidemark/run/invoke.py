@@ -15,6 +15,7 @@ from rich.console import Console
 
 from tidemark.errors import ConfigError
 from tidemark.hashing.recipe import PEPPER_VARIABLE
+from tidemark.project import NOT_PARSED
 from tidemark.run.dates import extract_path
 from tidemark.run.dbt_messages import answers_in, counts_of, operation_error, without_stacks
 from tidemark.run.kept import Parsed, keep, kept, mark_of
@@ -71,7 +72,7 @@ class Invoker:
         self._progress: Callable[[str], None] | None = None
 
     @classmethod
-    def quiet(cls, options: RunOptions, refusal: str) -> Invoker:
+    def quiet(cls, options: RunOptions, refusal: str = NOT_PARSED) -> Invoker:
         """Return one that prints nothing, with the project parsed.
 
         Raises:
@@ -164,7 +165,7 @@ class Invoker:
                 return self._keep(raw.result, mark)
         from tidemark.run.refused import places_of
 
-        said = [str(raw.exception or "the project cannot be parsed")]
+        said = [str(raw.exception or NOT_PARSED)]
         said += [f"  {one}" for one in places_of(said[0], self._options.project_dir)]
         self._talk.print("\n".join(said), highlight=False, markup=False, soft_wrap=True)
         return False
@@ -243,7 +244,7 @@ class Invoker:
         if names:
             raise ConfigError(
                 "nothing was run: Python models need `type: tidemark` with `method: "
-                "session` in the profile. With another profile, leave them out: --exclude "
+                "session` in the profile. Exclude them with another profile: --exclude "
                 f"{' '.join(sorted(names))}"
             )
 
@@ -263,7 +264,7 @@ class Invoker:
         if names:
             raise ConfigError(
                 f"nothing was run: {', '.join(names)} has sensitive columns, which need the "
-                f"environment variable {PEPPER_VARIABLE}. It holds a secret that stays the "
+                f"environment variable {PEPPER_VARIABLE}. Set it to a secret that stays the "
                 "same for the life of the tables, such as export "
                 f"{PEPPER_VARIABLE}=$(openssl rand -hex 32)"
             )

@@ -47,9 +47,11 @@ def parse_vars(text: str | None) -> dict[str, Any]:
     try:
         value = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ConfigError(f"--vars is not valid YAML: {error}") from error
+        raise ConfigError(f"--vars must be valid YAML: {error}") from error
     except ValueError as error:
-        raise ConfigError(f"--vars has a date that does not exist ({error}): {text}") from error
+        raise ConfigError(
+            f"--vars has a date that does not exist. Correct it ({error}): {text}"
+        ) from error
     if not isinstance(value, dict):
         raise ConfigError(
             f"--vars must be a YAML mapping such as '{{allow_deletes: true}}', found: {text!r}"

@@ -223,4 +223,4 @@ class Watch:
         except FileNotFoundError:  # gone since: somebody notices, and asks for the places again
             self._news.put(True)
         except Exception as error:
-            self._news.put(TidemarkError(f"files cannot be watched: {error}"))
+            self._news.put(TidemarkError(f"files cannot be watched. Run without --watch: {error}"))

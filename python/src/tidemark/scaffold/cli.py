@@ -159,11 +159,11 @@ def init(
     """
     has_model = bool(files or source or name)
     if has_model and bool(files) == bool(source):
-        raise ConfigError("give a sample file, or --source SCHEMA.TABLE (one of them)")
+        raise ConfigError("a sample must come from a file, or from --source SCHEMA.TABLE")
     if package_text is not None and project is None:
         raise ConfigError("--package is for a new project: give --project NAME too")
     if has_model and name is None:
-        raise ConfigError("give --name, what the model is to be called")
+        raise ConfigError("a name for the model is missing. Give --name")
     if project is not None:
         if has_model and dry_run:
             raise ConfigError("--dry-run shows a project or a model: leave one of them out")
@@ -172,7 +172,9 @@ def init(
         click.echo(f"Next: cd {project_dir} && dbt deps", err=True)
     if name is None:
         if project is None:
-            raise ConfigError("give a sample file, or --source SCHEMA.TABLE, and --name")
+            raise ConfigError(
+                "a sample is missing. Give a file, or --source SCHEMA.TABLE, and --name"
+            )
         return
     if business_date is not None:
         check_date(business_date)
@@ -252,7 +254,9 @@ def _place(project_dir: Path, folder: str | None, name: str) -> _Place:
     if not any(target.is_relative_to(models) for models in folders):
         if not (target.is_relative_to(root) and any(map(is_jinja, model_paths(root)))):
             names = ", ".join(str(path.relative_to(root)) for path in folders)
-            raise ConfigError(f"--folder {folder} is not below the project's models ({names})")
+            raise ConfigError(
+                f"--folder must be below the project's models ({names}), found: {folder}"
+            )
         folders.append(target)
     place = _Place(root, tuple(folders), name, target / f"{name}.sql", target / file)
     _check_new(place)
@@ -373,10 +377,10 @@ def _choose_keys(entity: str, sample: Sample, wanted: Sequence[str]) -> tuple[li
                 hint = (
                     f"did you mean {lowered[near[0]]}?" if near else f"there are {', '.join(names)}"
                 )
-                raise ConfigError(f"--key {key} is not a column of the sample; {hint}")
+                raise ConfigError(f"--key must name columns of the sample, found: {key}; {hint}")
         keys = [lowered[key.lower()] for key in wanted]
         if len(set(keys)) < len(keys):
-            raise ConfigError(f"--key names a column twice: {', '.join(keys)}")
+            raise ConfigError(f"--key must name each column once, found: {', '.join(keys)}")
         nulls, repeated = count_key_problems(
             [names.index(key) for key in keys], sample.rows, lambda value: not str(value).strip()
         )
@@ -465,7 +469,9 @@ def _write(place: _Place, model: _Model, dry_run: bool) -> None:
             file.write(model.sql)
         os.replace(temporary, place.properties)
     except OSError as error:
-        raise TidemarkError(f"{shown} cannot be written: {error}") from error
+        raise TidemarkError(
+            f"{shown} cannot be written. Check the folder and its rights: {error}"
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)
     click.echo(place.shown(place.sql))

@@ -238,10 +238,10 @@ def _expand(pattern: str) -> list[Path]:
     if Path(pattern).exists():
         return [Path(pattern)]
     if not _IS_GLOB.search(pattern):
-        raise ConfigError(f"there is no file {pattern}")
+        raise ConfigError(f"there is no file {pattern}. Check the path")
     found = [Path(name) for name in glob.glob(pattern, recursive=True)]
     if not found:
-        raise ConfigError(f"no file matches {pattern}")
+        raise ConfigError(f"no file matches {pattern}. Check the pattern")
     return found
 
 

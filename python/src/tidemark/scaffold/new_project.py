@@ -206,4 +206,4 @@ def write_project(folder: Path, files: dict[str, str]) -> None:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise TidemarkError(f"{folder} cannot be written: {error}") from error
+        raise TidemarkError(f"{folder} cannot be written. Check its rights: {error}") from error

@@ -233,7 +233,7 @@ def _indented(entry: str, spaces: int) -> list[str]:
 def _cannot_add(file: str, section: str, why: str) -> ConfigError:
     return ConfigError(
         f"{file}: {why}, so nothing can be added under `{section}:` without changing other "
-        "lines; rewrite it with one item per line, or print the entry with --dry-run"
+        "lines. Write one item per line, or print the entry with --dry-run"
     )
 
 

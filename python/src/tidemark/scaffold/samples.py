@@ -86,15 +86,19 @@ def read_sample(
     try:
         if format == "json":
             if encoding is not None:
-                raise ConfigError("--encoding is for CSV: JSON lines are UTF-8")
+                raise ConfigError("JSON lines are UTF-8. Remove --encoding")
             return _read_json(files, max_rows)
         return _read_csv(files, max_rows, delimiter, header, encoding)
     except UnicodeDecodeError as error:
         raise ConfigError(_wrong_encoding(files[0], format, encoding, error)) from error
     except LookupError as error:
-        raise ConfigError(f"there is no encoding {encoding}") from error
+        raise ConfigError(
+            f"--encoding must be an encoding that Python knows, such as latin-1, found: {encoding}"
+        ) from error
     except (EOFError, OSError) as error:
-        raise ConfigError(f"{files[0]} cannot be read: {error}") from error
+        raise ConfigError(
+            f"{files[0]} cannot be read. Check the file and its rights: {error}"
+        ) from error
 
 
 def _wrong_encoding(
@@ -242,7 +246,9 @@ def _read_csv(
                         row = (row + [""] * len(names))[: len(names)]
                     rows.append(row)
             except csv.Error as error:
-                raise ConfigError(f"{path} cannot be read as CSV: {error}") from error
+                raise ConfigError(
+                    f"{path} cannot be read as CSV. Correct the file: {error}"
+                ) from error
 
     columns = tuple(
         infer_column(name, values)
@@ -372,7 +378,9 @@ def _json_object(path: Path, number: int, line: str) -> dict[str, Any]:
     except ValueError as error:
         item = None
         if not line.lstrip().startswith(("{", "[")):
-            raise ConfigError(f"{path} line {number} is not JSON: {error}") from error
+            raise ConfigError(
+                f"{path} line {number} is not JSON. Correct the line: {error}"
+            ) from error
     if not isinstance(item, dict):
         raise ConfigError(
             f"{path} line {number} is not a JSON object: write one object per line"
@@ -399,7 +407,7 @@ def _read_parquet(files: Sequence[Path], max_rows: int) -> Sample:
         arrow: Any = importlib.import_module("pyarrow")
     except ImportError as error:
         raise ConfigError(
-            "pyarrow is needed to read a Parquet sample: pip install 'dbt-tidemark[parquet]'"
+            "a Parquet sample needs pyarrow. Install it: pip install 'dbt-tidemark[parquet]'"
         ) from error
     schema: Any = None
     rows: list[tuple[Hashable, ...]] = []
@@ -423,7 +431,7 @@ def _read_parquet(files: Sequence[Path], max_rows: int) -> Sample:
                     break
         except (arrow.ArrowException, OSError) as error:
             raise ConfigError(
-                f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}"
+                f"{path} cannot be read as Parquet. Replace the file: {str(error).splitlines()[0]}"
             ) from error
         if len(rows) > max_rows:
             complete = False

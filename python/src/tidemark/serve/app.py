@@ -64,13 +64,13 @@ def application(live: Live, applying: Applying, keys: Keys) -> ASGIApp:
 
     async def body_of(request: Request) -> Mapping[str, Any]:
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-            raise ConfigError("what is to be done is told as JSON")
+            raise ConfigError("the body of the request must be JSON")
         try:
             content = json.loads(await request.body())
         except (ValueError, RecursionError):
-            raise ConfigError("what is to be done is told as JSON") from None
+            raise ConfigError("the body of the request must be JSON") from None
         if not isinstance(content, dict) or not isinstance(content.get("name"), str):
-            raise ConfigError("what is to be done has a name")
+            raise ConfigError("the body of the request must have a name")
         return content
 
     async def act(request: Request) -> Response:
@@ -107,7 +107,7 @@ def _text(request: Request, name: str) -> str:
 def _offset(request: Request) -> int:
     text = _text(request, "offset") or "0"
     if not text.isascii() or not text.isdigit() or len(text) > 10 or int(text) > _MOST_OFFSET:
-        raise ConfigError(f"offset is a number, found: {text[:40]!r}")
+        raise ConfigError(f"offset must be a number, found: {text[:40]!r}")
     return int(text)
 
 

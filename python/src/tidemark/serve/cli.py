@@ -84,8 +84,8 @@ def serve(
     """
     if host not in _HOSTS:
         raise ConfigError(
-            f"--host is 127.0.0.1 or ::1, found: {host}. The page is for this machine; "
-            f"from another one: ssh -L {port or _PORT}:127.0.0.1:{port or _PORT} HOST"
+            f"--host must be 127.0.0.1 or ::1, found: {host}. The page is for this machine; "
+            f"from another one use ssh -L {port or _PORT}:127.0.0.1:{port or _PORT} HOST"
         )
     _check_installed()
     listening = bound(host, port)
@@ -145,7 +145,9 @@ def bound(host: str, port: int | None) -> socket.socket:
             if port is not None:
                 raise ConfigError(f"{host} port {number}: {error.strerror}") from error
             if number == 0:
-                raise ConfigError(f"there is no port at {host}: {error.strerror}") from error
+                raise ConfigError(
+                    f"no port can be opened at {host}. Choose another with --port: {error.strerror}"
+                ) from error
             click.echo(f"port {number} is taken: any free one is used", err=True)
             continue
         return found

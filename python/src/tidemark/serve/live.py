@@ -226,7 +226,9 @@ class Live:
         try:
             return self._project.entities[name]
         except KeyError:
-            raise ConfigError(f"there is no entity named {cell(name)!r}") from None
+            raise ConfigError(
+                f"there is no entity named {cell(name)!r}. Choose one of the list"
+            ) from None
 
 
 def moment_of(text: str) -> dt.date | int | None:
@@ -248,7 +250,7 @@ def moment_of(text: str) -> dt.date | int | None:
         return dt.date.fromisoformat(text)
     except ValueError:
         raise ConfigError(
-            f"a moment is a date such as 2026-03-04, or a commit; found: {text[:40]!r}"
+            f"a moment must be a date such as 2026-03-04, or a commit, found: {text[:40]!r}"
         ) from None
 
 

@@ -34,7 +34,7 @@ def known_plan(id: str) -> str:
         ConfigError: There is no such plan.
     """
     if id not in {str(plan.id) for plan in _plans() if plan.state == "open"}:
-        raise ConfigError(f"there is no open plan {id!r}")
+        raise ConfigError(f"there is no open plan {id!r}. Make a new plan")
     return id
 
 

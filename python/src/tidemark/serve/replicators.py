@@ -62,7 +62,7 @@ class Replicators:
         from tidemark.replicator.operated import Operated
 
         if source not in replicator_sources(self._root):
-            raise ConfigError(f"there is no replicator named {source!r}")
+            raise ConfigError(f"there is no replicator named {source!r}. Choose one of the list")
         return Operated.find(source, self._root).state
 
     def _look(self) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from tidemark.errors import ConfigError, TidemarkError
-from tidemark.project import tolerated_properties
+from tidemark.project import NOT_PARSED, tolerated_properties
 from tidemark.run.files import changed_files, describe_changes, files_of, fingerprint, stamps
 from tidemark.run.invoke import Invoker
 from tidemark.run.kept import forget_projects
@@ -69,7 +69,7 @@ class Warm:
             ConfigError: It cannot be parsed.
         """
         if not self.parse() or self._invoker is None:
-            raise ConfigError("the project cannot be parsed")
+            raise ConfigError(NOT_PARSED)
         return self._invoker
 
     def reload(self) -> bool:

@@ -60,7 +60,7 @@ def expected_weekdays(every: str | Sequence[str]) -> frozenset[int]:
     unknown = [name for name in names if name not in WEEKDAYS]
     if unknown or not names:
         raise ConfigError(
-            f"every is day, weekday or a list of {', '.join(WEEKDAYS)}; found: {every!r}"
+            f"every must be day, weekday or a list of {', '.join(WEEKDAYS)}, found: {every!r}"
         )
     return frozenset(WEEKDAYS.index(name) for name in names)
 

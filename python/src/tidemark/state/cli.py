@@ -178,7 +178,9 @@ def history(entity: str, key: Sequence[str], as_json: bool, **where: Any) -> Non
     if as_json:
         _print_json(asdict(version) for version in versions)
     elif not versions:
-        raise ConfigError(f"{one.name} never had a row with the key {', '.join(key)}")
+        raise ConfigError(
+            f"{one.name} never had a row with the key {', '.join(key)}. Check the spelling"
+        )
     else:
         show.show_versions(versions, stdout_console())
 
@@ -207,7 +209,7 @@ def changes(
     """Show what a business date changed: counts, columns that changed most, some rows."""
     dates = parse_business_dates([date_text]) if date_text is not None else []
     if len(dates) > 1:
-        raise ConfigError(f"--date is one date, found: {date_text}")
+        raise ConfigError(f"--date must be one date, found: {date_text}")
     project, tables = open_project(where)
     chosen = [one for one in chosen_entities(project, names) if names or one.kind == "cdc"]
     commits, now = read_commits(tables), dt.datetime.now(dt.UTC)
@@ -310,7 +312,10 @@ def chosen_entities(project: KnownProject, names: Iterable[str]) -> list[Entity]
     for name in wanted:
         if name not in project.entities:
             hint = nearest(name, project.entities)
-            raise ConfigError(f"there is no entity named {name!r}.{hint}")
+            raise ConfigError(
+                f"there is no entity named {name!r}. Take a name that `tidemark status` "
+                f"lists.{hint}"
+            )
     return [project.entities[name] for name in wanted or project.entities]
 
 

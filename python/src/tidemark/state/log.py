@@ -113,14 +113,14 @@ def log_of(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
     """
     if entity.kind != "cdc":
         raise ConfigError(
-            f"{entity.name} is materialized {entity.kind}, but only cdc models have a log "
-            "of versions"
+            f"{entity.name} is materialized {entity.kind}, so it has no log of versions. Choose a "
+            "cdc model"
         )
     log = tables.of(entity, "__log")
     if not tables.exists(log):
         raise ConfigError(
-            f"there is no log at {log}: {entity.name} was never loaded, or its schema has "
-            "another location"
+            f"there is no log at {log}: {entity.name} was never loaded. Run it first, or check the "
+            "location of its schema"
         )
     return log, tables.columns(log)
 

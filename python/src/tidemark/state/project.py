@@ -15,6 +15,7 @@ from rich.console import Console
 
 from tidemark.errors import ConfigError
 from tidemark.home import tidemark_home
+from tidemark.project import NOT_PARSED
 from tidemark.run.files import fingerprint
 from tidemark.run.options import RunOptions
 
@@ -116,7 +117,7 @@ def known_project(options: RunOptions, talk: Console) -> KnownProject:
     invoker = Invoker(options, talk)
     with talk.status("reading the project (once, until one of its files changes) …"):
         if not invoker.parse():
-            raise ConfigError("the project cannot be parsed")
+            raise ConfigError(NOT_PARSED)
     return remember_project(options, invoker, mark)
 
 

@@ -137,8 +137,8 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
     if len(keys) != len(entity.key):
         raise ConfigError(
             f"the key of {entity.name} is {', '.join(entity.key)}, but its log has "
-            f"{', '.join(keys) or 'none'}: sensitive columns are stored apart, so no "
-            "row can be found by them"
+            f"{', '.join(keys) or 'none'}: sensitive columns are stored apart. Read "
+            "tidemark.with_sensitive() in SQL instead"
         )
     if len(key) != len(keys):
         raise ConfigError(

@@ -75,7 +75,7 @@ def _run(entity: str, names: list[str]) -> dict[str, dict[str, str | None]]:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if not junit.exists():
             said = (done.stderr or done.stdout).strip()
-            raise DataError(f"{entity}: the unit tests cannot run: {said}")
+            raise DataError(f"{entity}: the unit tests cannot run. Mend the cause: {said}")
         root = ElementTree.parse(junit).getroot()
     results: dict[str, dict[str, str | None]] = {}
     for case in root.iter("testcase"):

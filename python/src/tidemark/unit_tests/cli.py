@@ -216,7 +216,9 @@ def _write(results: Sequence[Result], root: Path, out: Console) -> int:
     for model, own in of_model.items():
         patch = str(own[0].case.node.patch_path or "").rpartition("://")[2]
         if not (root / patch).is_file():
-            raise ConfigError(f"{model} has no property file in this project: nothing was written")
+            raise ConfigError(
+                f"nothing was written: {model} has no property file in this project. Add one"
+            )
         recorded = {one.case.test.name: one.recorded for one in own}
         write_expectations(root / patch, model, recorded)
         told = f"{patch}: wrote what {counted(len(own), 'test')} of {model} left. Read it: is that"

@@ -48,7 +48,7 @@ def land(case: Case, step: int, date: str, root: Path) -> None:
         for number, name in enumerate(files):
             source = root / name
             if not source.is_file():
-                raise ConfigError(f"{name} is not there")
+                raise ConfigError(f"there is no file {name}. Check the path")
             shutil.copy(source, folder / f"{step:03}_{number:03}_{source.name}")
         return
     file_format = _format_of(case)
@@ -60,7 +60,9 @@ def land(case: Case, step: int, date: str, root: Path) -> None:
     try:
         path.write_bytes(_text_of(case, given, step, root).encode(encoding))
     except (LookupError, UnicodeEncodeError) as error:
-        raise ConfigError(f"the given rows cannot be written as {encoding}: {error}") from error
+        raise ConfigError(
+            f"the given rows cannot be written as {encoding}. Correct them: {error}"
+        ) from error
 
 
 def _text_of(case: Case, given: Given, step: int, root: Path) -> str:
@@ -169,7 +171,9 @@ def _write_parquet(case: Case, rows: Sequence[Row], path: Path) -> None:
             db.execute(f"copy ({select}{limit}) to {literal(str(path))} (format parquet)")
     except duckdb.Error as error:
         said = str(error).splitlines()[0]
-        raise ConfigError(f"the given rows cannot be written as Parquet: {said}") from error
+        raise ConfigError(
+            f"the given rows cannot be written as Parquet. Correct them: {said}"
+        ) from error
 
 
 def _cast_sql(value: Any, kind: str) -> str:

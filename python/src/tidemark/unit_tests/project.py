@@ -151,7 +151,9 @@ def inputs_of(manifest: Any, known: Mapping[str, Any], case: Case) -> dict[str, 
         named = [one for one in read.values() if one is not None and _is_named(one, kind, names)]
         one = next(iter(named), None)
         if one is None:
-            raise ConfigError(f"{case.name}: {case.node.name} does not read {text}")
+            raise ConfigError(
+                f"{case.name}: {case.node.name} does not read {text}. Correct `input` of given"
+            )
         found[table_of(text)] = one
     at_first = {found[table_of(one.input)].unique_id for one in steps[0]}
     for key, one in read.items():

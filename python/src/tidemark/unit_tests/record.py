@@ -75,7 +75,9 @@ def write_expectations(path: Path, model: str, recorded: Mapping[str, Sequence[A
         nodes = [one for one in tests if _value(_child(one, "name")) == name]
         found = _child(nodes[0], "steps") if nodes else None
         if found is None:
-            raise ConfigError(f"{path} has no test {name} of {model}: nothing was written")
+            raise ConfigError(
+                f"nothing was written: {path} has no test {name} of {model}. Check the name"
+            )
         for node, expect in zip(found.value, steps, strict=False):
             edits.append(_edit(text, node, expect))
     for start, end, new in sorted(edits, reverse=True):

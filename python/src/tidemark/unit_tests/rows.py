@@ -35,7 +35,7 @@ def rows_of(table: TableRows, root: Path) -> list[Row]:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise ConfigError(f"{table.file} is not valid JSON: {error}") from error
+        raise ConfigError(f"{table.file} is not valid JSON. Correct it: {error}") from error
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
         raise ConfigError(f"{table.file} must hold a list of rows")
     return found
@@ -50,9 +50,9 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{path} cannot be read. Check the path: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8: save it as UTF-8") from error
+        raise ConfigError(f"{path} is not UTF-8. Save it as UTF-8") from error
 
 
 def _rows_of_csv(text: str, place: str) -> list[Row]:
@@ -65,8 +65,8 @@ def _rows_of_csv(text: str, place: str) -> list[Row]:
     for row in rows:
         if len(row) != len(names):
             raise ConfigError(
-                f"{place}: a row has {len(row)} cells, but the header has {len(names)}: "
-                f"{','.join(row)}"
+                f"{place}: a row must have {len(names)} cells, as the header has, found "
+                f"{len(row)}: {','.join(row)}"
             )
     return [_row(names, row) for row in rows]
 

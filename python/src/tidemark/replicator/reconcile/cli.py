@@ -94,15 +94,17 @@ def reconcile(
     elsewhere = operated.state.is_open_elsewhere
     if elsewhere and not operated.state.paused:
         raise ConfigError(
-            f"a process operates source {source!r}, and both sides would move: tidemark replicator "
-            f"stop {source} (or pause {source}, if two processes can use the metastore)"
+            f"a process operates source {source!r}, and both sides would move. First run tidemark "
+            f"replicator stop {source} (or pause {source}, if two processes can use the metastore)"
         )
     if elsewhere and repair:
-        raise ConfigError(f"--repair applies events itself: tidemark replicator stop {source}")
+        raise ConfigError(
+            f"--repair applies events itself. First run tidemark replicator stop {source}"
+        )
     if repair and operated.config.connector in ("sqlserver", "oracle"):
         raise ConfigError(
-            f"--repair is not for {operated.config.connector}: the texts that its rows would be "
-            "made of are not tested against a server"
+            f"--repair is not for {operated.config.connector}: the texts that its rows would have "
+            "are not tested against a server. Use --resnapshot of the table"
         )
     # these import jpype, which is an extra
     from tidemark.replicator.reconcile.run import Options

@@ -194,8 +194,8 @@ class Reconciler:
         unknown = [table for table in self._options.tables if table not in known]
         if unknown:
             raise ConfigError(
-                f"source {self._config.source!r} does not mirror {', '.join(unknown)}; "
-                f"there are: {', '.join(known) or 'no tables'}"
+                f"source {self._config.source!r} does not mirror {', '.join(unknown)}. "
+                f"Choose from {', '.join(known) or 'no tables'}"
             )
         return [
             table for table in known if not self._options.tables or table in self._options.tables

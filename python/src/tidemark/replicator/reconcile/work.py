@@ -51,10 +51,7 @@ class Work:
         config = self.operated.config
         prepare_environment(self.operated.project)
         login = self.operated.start_java("reconcile")
-        invoker = Invoker.quiet(
-            self.operated.run_options(self.target),
-            "the dbt project cannot be parsed: run `dbt parse` to see why",
-        )
+        invoker = Invoker.quiet(self.operated.run_options(self.target))
         found = known_models(model_folder(self.operated.project, config))
         # what concerns a whole database is no table
         models = {table: model for table, model in found.items() if "." in table}
