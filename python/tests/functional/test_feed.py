@@ -189,7 +189,7 @@ def test_two_runs_at_once(people: Entity) -> None:
     ("template", "message"),
     [
         (call("change_feed", "people", "2026-01-04", "2026-01-01"), "lies after to"),
-        (call("change_feed", "people", images=["old"]), "images are pre, post and change"),
+        (call("change_feed", "people", images=["old"]), "images must be pre, post or change"),
         (call("change_feed", "people", "2026-02-01"), "has not loaded business date 2026-02-01"),
         (call("change_feed", "people", to="2126-02-01 10:00"), "lies in the future"),
         (call("change_feed", "people", format="xml"), "format must be json or struct"),
@@ -360,13 +360,13 @@ def test_log_begun_anew(module_project: Any) -> None:
     (to_date,) = query_all(project, [call("change_feed", "towns", to="2026-01-01")])
     assert [(row.id, row._operation) for row in to_date] == [(1, "I"), (2, "I")]
     for template, message in (
-        (call("change_feed", "towns", to=old), "was begun anew in commit"),
+        (call("change_feed", "towns", to=old), "was started again in commit"),
         (call("as_of", "towns", "2026-01-02", known_at=old), "known_at"),
         (call("scd2", "towns", known_at=5), "has no completed commit 5"),
     ):
         result = project.dbt("compile", "--inline", template, expect_pass=False)
         assert message in result.output + str(result.error)
-    again = "build the feed again with --full-refresh"
+    again = "Build the feed again with --full-refresh"
     assert again in project.dbt("run", "--select", "towns_feed", expect_pass=False).error
     # a feed on top of one that begins later now than it had read
     project.dbt("run", "--select", "towns_feed", "--full-refresh")

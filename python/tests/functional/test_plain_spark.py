@@ -15,7 +15,7 @@ pytestmark = pytest.mark.turn(1)
 
 PLAIN = "    plain: {type: spark, method: session, host: localhost, schema: \"{{ env_var('TIDEMARK_SCHEMA') }}\", threads: 2}\n"
 REFUSED = (
-    "plain `type: spark` reads what Tidemark made and no longer loads it: write `type: tidemark` "
+    "plain `type: spark` reads the tables of Tidemark, but does not load them. Write `type: tidemark` "
     "in the profile (method: thrift for a Thrift server)"
 )
 OPERATIONS: dict[str, dict[str, Any]] = {

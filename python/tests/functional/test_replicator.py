@@ -113,7 +113,7 @@ def test_operated(
     assert "never ran" in shop.call("status", "shop")
     # the first run: models appear, the snapshot is applied
     said = shop.run_once()
-    assert "public.customers appeared: wrote models/shop/shop__customers.yml" in said
+    assert "the table public.customers is new: wrote models/shop/shop__customers.yml" in said
     models = {path.stem for path in (shop.root / "models" / "shop").glob("*.sql")}
     assert models == {"shop__customers", "shop__logs", "shop__orders"}
     assert shop.copy("shop__logs", "a", "b") == {("1", "x"): 2, ("2", "y"): 1}

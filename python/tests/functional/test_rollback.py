@@ -465,8 +465,8 @@ def test_restate(module_project: Any) -> None:
         ("'2026-02-30'", "rollback: to must be a date"),
         ("yesterday", "rollback: to must be a commit id"),
         ("2126-05-05 10:00", "rollback: to=2126-05-05 10:00 lies in the future"),
-        ("2026-05-05", "has not loaded business date 2026-05-05; there are"),
-        ("260101000000000", "has no completed commit 260101000000000; there are"),
+        ("2026-05-05", "has not loaded business date 2026-05-05. Give one of"),
+        ("260101000000000", "has no completed commit 260101000000000. Give one of"),
     ],
 )
 def test_wrong_moment(module_project: Any, to: str, message: str) -> None:

@@ -26,7 +26,7 @@ DAYS = {
 def people(module_project: Any) -> Entity:
     entity = Entity(module_project, "people", COLUMNS, max_delete_fraction=1)
     result = operation(entity, "feed_query", expect_pass=False, entity="people")
-    assert "people: nothing was loaded yet, so there are no changes" in result.output
+    assert "people: there are no changes, as nothing was loaded yet" in result.output
     for day, text in DAYS.items():
         entity.load(day, text)
     return entity
@@ -110,7 +110,7 @@ def test_show__what_is_not_there(people: Entity) -> None:
         in result.output
     )
     result = operation(people, "show_commit", expect_pass=False, commit=5, entity="people")
-    assert "there is no commit 5 of people; the last ones are" in result.output
+    assert "there is no commit 5 of people. Name one of the last commits" in result.output
     assert "(2026-01-02)" in result.output
 
 

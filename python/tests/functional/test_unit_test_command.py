@@ -330,7 +330,7 @@ def test_no_tests(shop: ForeignProject) -> None:
     ("edit", "said"),
     [
         (lambda tests: tests["orders"][0].update(stepps=[]), "stepps is not read; did you mean `steps`"),
-        (lambda tests: tests["joined"][0]["steps"][0]["given"]["inputs"].pop(), "joined reads cities: give its rows"),
+        (lambda tests: tests["joined"][0]["steps"][0]["given"]["inputs"].pop(), "joined reads cities. Give its rows"),
         (lambda tests: tests["joined"][0]["steps"][0]["given"]["inputs"][0].update(input="ref('nope')"), "joined does not read ref('nope')"),
         (lambda tests: tests["orders"][1]["settings"].update(soft_delet=True), "soft_delet is not a setting; did you mean `soft_delete`"),
     ],

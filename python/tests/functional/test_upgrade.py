@@ -91,6 +91,6 @@ def test_tables_of_the_release_before(shop: Project, tmp_path: Path) -> None:
         assert re.search(
             rf"{table}\S* was written by a newer release of Tidemark. Its layout is 2", result.error
         )
-        assert "Take a newer release" in result.error and "Java" not in result.error
+        assert "Install a newer release" in result.error and "Java" not in result.error
         assert found == [versions(shop, name) for name in ("orders__log", "orders", "tidemark_commits__log")]  # fmt: skip
         shop.sql(f"alter table {table} set tblproperties ('tidemark.layout' = '1')")

@@ -171,11 +171,11 @@ def warn_layout(warehouse: Warehouse, cfg: Loaded, recorded: Mapping[str, Any]) 
     """Warn that a table does not follow the layout of the YAML; the commit to come records that."""
     changed = changed_layout(cfg, recorded)
     if changed:
-        are = "is" if len(changed) == 1 else "are"
+        have = "has" if len(changed) == 1 else "have"
         warehouse.warn(
             cfg["entity"],
-            f"{' and '.join(changed)} {are} not as {cfg['target']} was made. The table stays as "
-            "it is until --full-refresh",
+            f"{' and '.join(changed)} {have} changed since {cfg['target']} was made. The table "
+            "stays as it is until --full-refresh",
         )
 
 
