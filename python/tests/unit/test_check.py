@@ -50,7 +50,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
 
 def test_check__all_models_at_once(shop: Shop) -> None:
     result = shop.check()
-    assert (result.exit_code, result.stdout) == (0, "checked 1 model: nothing to mend\n")
+    assert (result.exit_code, result.stdout) == (0, "checked 1 model: no problems\n")
 
     shop.write("models/prices.sql", "{{ tidemark.extract() }}")
     shop.write("models/prices_scd2.sql", "select * from ({{ tidemark.scd2(ref('prices')) }})")
@@ -62,7 +62,7 @@ def test_check__all_models_at_once(shop: Shop) -> None:
     result = shop.check()
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
-    assert lines[-1] == "checked 6 models: 5 models to mend"
+    assert lines[-1] == "checked 6 models: 5 with problems"
     assert [line for line in lines[:-1] if not line.startswith("  - ")] == [
         "changes  models/wrong.yml",
         "prices  models/wrong.yml",
@@ -121,7 +121,7 @@ def test_check__settings_without_effect(shop: Shop) -> None:
         "  - max_reject_fraction has no effect: on_reject is fail, so any reject stops it",
         "left  models/left.yml",
         "  - engine: workers has no effect: stored_hashes is true, so Spark SQL loads it",
-        "checked 5 models: nothing to mend",
+        "checked 5 models: no problems",
     ]
     models = {model["name"]: model for model in json.loads(shop.check("--json").stdout)}
     assert [len(models[name]["remarks"]) for name in ("left", "taken", "orders")] == [1, 0, 0]

@@ -35,7 +35,7 @@ def init(*arguments: str) -> Result:
 
 
 def test_project__with_an_entity_is_right(folder: Path) -> None:
-    """dbt parses it, and `tidemark check` finds nothing to mend."""
+    """dbt parses it, and `tidemark check` finds no problems."""
     result = init("--project", "shop", "sales_2026-01-01.csv", "--name", "sales")
     assert result.exit_code == 0, result.exception
     shop = folder / "shop"
@@ -53,7 +53,7 @@ def test_project__with_an_entity_is_right(folder: Path) -> None:
     (shop / "dbt_packages" / "tidemark").symlink_to(ROOT, target_is_directory=True)
     checked = CliRunner().invoke(cli.cli, ["check", "--project-dir", str(shop)])
     assert checked.exit_code == 0, checked.output
-    assert "checked 1 model: nothing to mend" in checked.output
+    assert "checked 1 model: no problems" in checked.output
 
 
 def test_project__alone_with_a_package_of_git(folder: Path) -> None:

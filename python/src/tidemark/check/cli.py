@@ -77,5 +77,5 @@ def _show(models: list[Checked], out: Console) -> None:
             out.print(f"[bold]{model.name}[/bold]  {model.path}", highlight=False)
         for sentence in model.problems + model.remarks:
             out.print(f"  - {sentence}", highlight=False, markup=False, soft_wrap=True)
-    verdict = f"{counted(len(wrong), 'model')} to mend" if wrong else "nothing to mend"
+    verdict = f"{len(wrong)} with problems" if wrong else "no problems"
     out.print(f"checked {counted(len(models), 'model')}: {verdict}", highlight=False)
