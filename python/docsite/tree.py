@@ -18,6 +18,7 @@ ORDER = {
     "start": ["install", "five-minutes", "own-project"],
     "how-to": [
         "cookbook",
+        "recipes",
         "extracts", "change-events", "enriched-events", "read", "change-feed", "timeline", "rules",
         "unit-tests", "plan-and-apply", "clones", "replay", "diff", "operations", "house-keeping",
         "console", "serve", "alarms", "lineage", "shell", "mirror-a-database", "set-up-databases",

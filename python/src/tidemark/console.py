@@ -52,13 +52,3 @@ def meant(name: str, known: Sequence[str]) -> str:
     """
     near = difflib.get_close_matches(name, known, n=1)
     return f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    Example:
-        >>> counted(1, "table"), counted(2_000, "event")
-        ('1 table', '2,000 events')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

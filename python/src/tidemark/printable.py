@@ -1,4 +1,5 @@
-"""Texts from outside (names of files and columns, values of rows) where people read them."""
+"""Texts that people read: values from outside (names, cells of rows), and counts with their "
+"nouns."""
 
 from __future__ import annotations
 
@@ -35,3 +36,13 @@ def shortened(text: str, widest: int) -> str:
         ('Zurich', 'Zur…')
     """
     return text if len(text) <= widest else text[: widest - 1] + "…"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Example:
+        >>> counted(1, "table"), counted(2_000, "event")
+        ('1 table', '2,000 events')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

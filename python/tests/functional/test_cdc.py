@@ -316,7 +316,7 @@ def test_delete_guard(module_project: Any) -> None:
     # an empty later one is not, and deletes nothing; nor is the same date, which is compared with what it brought
     before = guarded.versions()
     result = guarded.load("2026-01-02", "id,name,city\n1,a,x\n", expect_pass=False)
-    assert "has 1 rows and would delete 2 of 3 keys" in result.error
+    assert "has 1 row and would delete 2 of 3 keys" in result.error
     result = guarded.load("2026-01-03", "id,name,city\n", expect_pass=False)
     assert "has 0 rows and would delete 3 of 3 keys (max_delete_fraction is 0.5)" in result.error
     assert result.error.startswith("Data Error in model ") and "in macro" not in result.error
@@ -480,7 +480,7 @@ def test_full_and_delta_take_turns(module_project: Any) -> None:
     turns.write(extract="full")
     # by the first full one the guard judges all that deltas have left there
     said = turns.load("2026-01-05", "id,n\n1,10\n", expect_pass=False).error
-    assert "has 1 rows and would delete 3 of 4 keys" in said
+    assert "has 1 row and would delete 3 of 4 keys" in said
     turns.load("2026-01-05", "id,n\n1,10\n2,2\n5,5\n")
     tags = "id, n, _operation"
     assert turns.rows(tags) == [(1, 10, "N"), (2, 2, "N"), (5, 5, "I")]

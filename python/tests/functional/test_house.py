@@ -357,7 +357,7 @@ def test_erase_key__nothing_left(module_project: Any) -> None:
         ports, "erase_key", key={"icao": "XXXX"}
     )
     assert "confirm: true" in refused(ports, "erase_key", key={"icao": "WIPO"}, vacuum=True)
-    assert "would remove 1 rows" in do(ports, "erase_key", key={"icao": "WIPO"}, dry_run=True)
+    assert "would remove 1 row of" in do(ports, "erase_key", key={"icao": "WIPO"}, dry_run=True)
     do(ports, "erase_key", key={"icao": "WIPO"})
     assert holders(module_project, "ports", "WIPO") == []
     assert holders(module_project, "ports", key_hash) == []

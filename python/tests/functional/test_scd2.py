@@ -448,7 +448,7 @@ WRONG = [
     ("meta={'tidemark': {'entty': 'x'}}", SCD2, "did you mean `entity`?"),
     ("meta={'tidemark': {'entity': 'citys'}}", SCD2, "did you mean `cities`?"),
     ("", "select 1 as one", "refers to no cdc model"),
-    ("", f"select id from ({SCD2})", "must yield `_key_hash`"),
+    ("", f"select id from ({SCD2})", "the body lacks `_key_hash`"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 from html.parser import HTMLParser
@@ -90,6 +91,21 @@ def test_site__diagrams_have_their_library(site: Path) -> None:
     for path in site.rglob("*.html"):
         loads = [loaded for loaded in Page(path).loads if "mermaid" in loaded]
         assert bool(loads) == (path in drawn), path
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "decimal comma", "airflow", "dagster", "cron", "gdpr", "duckdb", "renamed column", "late file",
+        "corrected file", "backfill", "two files a day", "scd 2", "star schema", "time travel", "cdc",
+        "pii", "quarantine", "rollback", "schema evolution", "snapshot of a database", "retention",
+    ],
+)  # fmt: skip
+def test_search__finds_what_people_type(site: Path, query: str) -> None:
+    """Titles weigh most in the search of the site: one of them has all words."""
+    index = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
+    titles = [set(re.findall(r"\w+", entry["title"].lower())) for entry in index["docs"]]
+    assert any(set(query.split()) <= title for title in titles)
 
 
 def test_site__has_generated_tables(site: Path) -> None:

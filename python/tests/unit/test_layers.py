@@ -170,7 +170,16 @@ def test_modules__import_each_other_in_one_direction() -> None:
 @pytest.mark.parametrize(
     ("room", "allowed"),
     [
-        ("rules", ("tidemark.rules", "tidemark.model", "tidemark.shapes", "tidemark.errors")),
+        (
+            "rules",
+            (
+                "tidemark.rules",
+                "tidemark.model",
+                "tidemark.shapes",
+                "tidemark.errors",
+                "tidemark.printable",
+            ),
+        ),
         ("shapes", ("tidemark.shapes", "typing_extensions")),
     ],
 )

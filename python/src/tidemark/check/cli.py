@@ -10,8 +10,9 @@ import click
 from rich.console import Console
 
 from tidemark.check.models import Checked, checked_models
-from tidemark.console import counted, stdout_console
+from tidemark.console import stdout_console
 from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
+from tidemark.printable import counted
 from tidemark.run.invoke import Invoker
 from tidemark.run.options import prepare_environment, project_options
 

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tidemark.console import counted, nearest
+from tidemark.console import nearest
 from tidemark.diff.canonical import canonical_sql
 from tidemark.diff.columns import IGNORED, IN_A, IN_B, OWN, TECHNICAL, Asked, key_of
 from tidemark.diff.model import Cell, ColumnDifference, Kind, Sample, TableDifference
 from tidemark.diff.rows import database, fields_of, spark_type
 from tidemark.diff.sides import DatabaseTable, Stored
 from tidemark.errors import ConfigError, DataError
+from tidemark.printable import counted
 from tidemark.replicator.reconcile.compare import (
     KeyDifference,
     Row,

@@ -18,7 +18,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
-from tidemark.console import counted
 from tidemark.diff.columns import APART, Asked, Column, Field, Pairing, key_of, paired
 from tidemark.diff.model import (
     Cell,
@@ -34,6 +33,7 @@ from tidemark.engine.quoted import literal
 from tidemark.engine.room import Room, connection
 from tidemark.errors import DataError
 from tidemark.home import tidemark_home
+from tidemark.printable import counted
 from tidemark.state.tables import TableNotReadable, first_line
 from tidemark.state.values import json_value, told, with_short_floats
 

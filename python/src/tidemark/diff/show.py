@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidemark.console import counted
 from tidemark.diff.columns import OWN
 from tidemark.diff.model import Cell, Differences, Sample, TableDifference
+from tidemark.printable import counted
 from tidemark.state.show import simple_table
 from tidemark.state.values import shown_change, told
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from tidemark.errors import ConfigError
 from tidemark.model.suggestions import did_you_mean, nearest
+from tidemark.printable import counted
 
 _Named = TypeVar("_Named", bound=BaseModel)
 # of a union pydantic names the member that it tried
@@ -30,8 +31,8 @@ def raise_problems(
         ConfigError: There are some.
     """
     if errors:
-        noun = "problem" if len(errors) == 1 else "problems"
-        raise ConfigError("\n  - ".join([f"{entity}: {holder} {len(errors)} {noun}", *errors]))
+        told = counted(len(errors), "problem")
+        raise ConfigError("\n  - ".join([f"{entity}: {holder} {told}", *errors]))
 
 
 def read_named(

@@ -29,6 +29,7 @@ from tidemark.pipeline.slices import clear_slices, drop_slices
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.timeline import timeline as timeline_of
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.printable import counted
 from tidemark.rules.timeline import last_loads
 from tidemark.shapes.opened import Commit, Opened, RelationName
 
@@ -67,7 +68,8 @@ def _clean_entity(
         say(
             warehouse,
             entity,
-            f"kept {needed} old rows of the history, which late events need. Later rows do not "
+            f"kept {counted(needed, 'old row')} of the history, which late events need. Later "
+            "rows do not "
             "have every column",
         )
     if dry_run:
@@ -113,7 +115,7 @@ def _remove(
     if orphans:
         name = relations["sensitive"].identifier
         removed[name] = orphans
-        say(warehouse, entity, f"removed {orphans} rows of {name}")
+        say(warehouse, entity, f"removed {counted(orphans, 'row')} of {name}")
     for relation in horizons["old_tables"]:
         drop_any(warehouse, relation)
         say(warehouse, entity, f"dropped {relation}")
@@ -127,7 +129,7 @@ def _remove(
     if not removed and not details["dropped"]:
         did = "nothing was to be removed"
     floor = horizons["floor"]
-    say(warehouse, entity, f"{did}; changes can be asked from commit {floor} on")
+    say(warehouse, entity, f"{did}; changes can be read from commit {floor} on")
 
 
 def _check_new_savepoints(
@@ -165,12 +167,12 @@ def _report_clean(
     orphans = _remove_orphaned_sensitive(warehouse, opened, floor, dry_run=True)
     if orphans:
         of = f"{relations['sensitive'].identifier}, whose log rows are gone"
-        say(warehouse, entity, f"would remove {orphans} rows of {of}")
+        say(warehouse, entity, f"would remove {counted(orphans, 'row')} of {of}")
     for relation in horizons["old_tables"]:
         say(warehouse, entity, f"would drop {relation}")
     if vacuum:
         vacuum_or_report(warehouse, entity, entity_tables(warehouse, relations), True)
-    draws = "would let changes be asked" if horizons["draws_line"] else "changes could be asked"
+    draws = "would let changes be read" if horizons["draws_line"] else "changes can be read"
     say(warehouse, entity, f"{draws} from commit {floor} on")
 
 

@@ -38,7 +38,7 @@ def clean_feed(
     if horizon:
         count = warehouse.run(f"select count(*) from {relation} where {condition}")[0][0]
     does = "would remove" if dry_run else "removing"
-    asked = f"they can be asked from commit {horizon} on"
+    asked = f"they can be read from commit {horizon} on"
     say(warehouse, entity, f"{does} {count} changes; {asked}")
     if not count or dry_run:
         if vacuum:

@@ -15,6 +15,7 @@ from tidemark.pipeline.commits import ensure_commits, entity_state, known_states
 from tidemark.pipeline.promoting import copy_commits
 from tidemark.pipeline.tables import make_history_view, relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.printable import counted
 from tidemark.rules.clones import commits_schema_there, deferred_schemas, schema_there
 from tidemark.rules.commits import CommitState, last_states
 from tidemark.shapes.opened import Commit, Commits, Run
@@ -64,8 +65,7 @@ def clone(
     if is_true(dry_run):
         _settled(warehouse, here)
         tables = _tables(warehouse, node, here.current)
-        noun = "table" if len(tables) == 1 else "tables"
-        say(warehouse, entity, f"would clone {len(tables)} {noun} to {there.relation}")
+        say(warehouse, entity, f"would clone {counted(len(tables), 'table')} to {there.relation}")
         return
     _clone(warehouse, node, (here, there), own, base_schemas(warehouse, to))
     _warn_location(warehouse, node)

@@ -21,6 +21,7 @@ from tidemark.pipeline.commits import entity_state, record_commit
 from tidemark.pipeline.committing import table_versions
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.printable import counted
 from tidemark.shapes.opened import Opened, RelationName
 from tidemark.shapes.settings import Settings
 
@@ -196,5 +197,4 @@ def _files(row: Values) -> Values:
 
 
 def _shown_files(files: Values) -> str:
-    noun = "file" if files["files"] == 1 else "files"
-    return f"{files['files']} {noun}, {files['bytes']} bytes"
+    return f"{counted(files['files'], 'file')}, {counted(files['bytes'], 'byte')}"

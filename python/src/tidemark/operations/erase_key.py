@@ -32,6 +32,7 @@ from tidemark.pipeline.slices import clear_slices, drop_slices
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.plan.store import discard_plans_of
+from tidemark.printable import counted
 from tidemark.shapes.opened import Opened
 from tidemark.shapes.settings import Settings
 
@@ -70,7 +71,7 @@ def erase_key(
         )
     if is_dry:
         for step in steps:
-            what = f"would {step['verb']} {step['count']} rows of {step['relation']}"
+            what = f"would {step['verb']} {counted(step['count'], 'row')} of {step['relation']}"
             say(warehouse, entity, what)
         if is_begun:
             say(warehouse, entity, "would finish an earlier call that erases this key")
@@ -91,7 +92,7 @@ def erase_key(
         name = str(step["relation"])
         warehouse.run(step["statement"])
         removed[name] = removed.get(name, 0) + step["count"]
-        say(warehouse, entity, f"{step['verb']}d {step['count']} rows of {name}")
+        say(warehouse, entity, f"{step['verb']}d {counted(step['count'], 'row')} of {name}")
     if vacuums:
         _vacuum_at_once(warehouse, _erasable_tables(warehouse, opened), record["commit_id"])
     record["details"] = json.dumps({**marks, "removed": removed, "vacuum": vacuums})

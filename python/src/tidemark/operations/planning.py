@@ -27,6 +27,7 @@ from tidemark.pipeline.steps import summary
 from tidemark.pipeline.tables import drop_table
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.plan.collect import take
+from tidemark.printable import counted
 from tidemark.rules.drift import new_columns
 from tidemark.rules.guard import (
     DELETING,
@@ -234,7 +235,8 @@ def _why_it_stops(
         reasons.append(f"{of} cannot be used ({most})")
     if guard and guard["verdict"] == "stops":
         reasons.append(
-            f"it has {figures['rows_read']} rows and would delete {guard['rows_deleted']} of "
+            f"it has {counted(figures['rows_read'], 'row')} and would delete "
+            f"{guard['rows_deleted']} of "
             f"{guard['existing']} keys (max_delete_fraction is {cfg['max_delete_fraction']})"
         )
     return "; ".join(reasons) or None

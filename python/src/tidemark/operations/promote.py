@@ -23,6 +23,7 @@ from tidemark.operations.entity import (
 from tidemark.pipeline.commits import entity_state, record_commit
 from tidemark.pipeline.tables import SWAPPED, drop_new_log, relation_exists
 from tidemark.pipeline.warehouse import Warehouse
+from tidemark.printable import counted
 from tidemark.rules.commits import LOG_KINDS, CommitState
 from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened, Promoted, Recorded
@@ -67,8 +68,7 @@ def promote(warehouse: Warehouse, entity: str, schema: Any, dry_run: Any) -> Non
             f"nothing was done in {there.relation}, so there is nothing to promote",
         )
         return
-    count = f"{len(made)} {'commit' if len(made) == 1 else 'commits'}"
-    told = f"{count} of {there.relation}: {_shown(made)}"
+    told = f"{counted(len(made), 'commit')} of {there.relation}: {_shown(made)}"
     if is_true(dry_run):
         say(warehouse, entity, f"would promote {told}")
         return

@@ -9,6 +9,7 @@ from typing import Any
 from tidemark.operations.entity import say
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Warehouse
+from tidemark.printable import counted
 from tidemark.shapes.opened import RelationName, Relations
 
 SIDES: tuple[RelationName, ...] = (
@@ -80,5 +81,4 @@ def vacuum_or_report(
     if not dry_run:
         vacuum_tables(warehouse, relations)
         return
-    noun = "table" if len(relations) == 1 else "tables"
-    say(warehouse, entity, f"would vacuum {len(relations)} {noun}")
+    say(warehouse, entity, f"would vacuum {counted(len(relations), 'table')}")

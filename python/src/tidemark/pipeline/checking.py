@@ -11,6 +11,7 @@ from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.row_rules import note_broken
 from tidemark.pipeline.slices import forget_run_views
 from tidemark.pipeline.warehouse import Warehouse
+from tidemark.printable import counted
 from tidemark.rules.guard import (
     DELETING,
     deletes_too_much,
@@ -188,7 +189,8 @@ def _check_deletes(warehouse: Warehouse, opened: Opened, staged: Staged) -> None
         warehouse,
         cfg,
         staged,
-        f"the extract of business date {date} has {figures['rows_read']} rows and would delete "
+        f"the extract of business date {date} has {counted(figures['rows_read'], 'row')} and "
+        "would delete "
         f"{guarded['deleted']} of {guarded['existing']} keys (max_delete_fraction is "
         f"{cfg['max_delete_fraction']}); nothing was written. If the deletes are right, accept "
         f"the load once with --vars '{{business_date: {date}, allow_deletes: true}}', or list "

@@ -118,7 +118,7 @@ def _plan_extract(warehouse: Warehouse, opened: Opened, source: Source) -> Plan:
     type_compared_values(warehouse, cfg, plan)
     _check_malformed(warehouse, cfg, plan, source)
     file_names = [name for name in source["file_names"] if name != "_malformed"]
-    left_out = left_out_columns(file_names, source["columns"], recorded)
+    left_out = left_out_columns(file_names, source["columns"], recorded, source["body"])
     pepper = pepper_of(warehouse, cfg, plan)
     plan = {**plan, "recorded": {**plan["recorded"], "left_out": left_out, **pepper}}
     if recorded:

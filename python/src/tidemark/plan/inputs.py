@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from tidemark.console import counted
 from tidemark.engine.header import local_path
 from tidemark.errors import ConfigError
 from tidemark.plan.model import Input
+from tidemark.printable import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

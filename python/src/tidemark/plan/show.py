@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidemark.console import counted
 from tidemark.plan.model import EntityPlan, Plan, Sample, stopping_guards
-from tidemark.printable import shortened
+from tidemark.printable import counted, shortened
 from tidemark.run.report import COUNTS
 from tidemark.state.show import ago
 from tidemark.state.values import shown_change, told

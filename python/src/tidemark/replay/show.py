@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from tidemark.console import counted
 from tidemark.diff.show import show_table
+from tidemark.printable import counted
 from tidemark.replay.model import Replay
 from tidemark.run.dates import date_ranges
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from tidemark.capture.config import CaptureConfig
 from tidemark.capture.files import event_files
-from tidemark.console import counted
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.printable import counted
 from tidemark.project import dbt_folders, model_folders
 from tidemark.replicator.backlog import Backlog, read_backlog
 from tidemark.replicator.models import known_models, model_folder, write_models

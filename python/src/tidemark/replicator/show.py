@@ -12,7 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from tidemark.capture.checks.findings import Report
-from tidemark.console import counted, stdout_console
+from tidemark.console import stdout_console
+from tidemark.printable import counted
 from tidemark.replicator.metrics import SourceStatus, TableFigures
 
 

@@ -202,19 +202,26 @@ def changed_layout(cfg: Loaded, recorded: Mapping[str, Any]) -> list[str]:
 
 
 def left_out_columns(
-    file_names: Iterable[str], source_columns: Iterable[SourceColumn], recorded: Recorded | None
+    file_names: Iterable[str],
+    source_columns: Iterable[SourceColumn],
+    recorded: Recorded | None,
+    body: str = "",
 ) -> list[str]:
     """Return the columns of the files, lower case, that the model does not yield.
 
-    Those of earlier loads stay among them.
+    Those of earlier loads stay among them. A column that the body names was chosen by its author,
+    who renames it, or leaves it out.
 
     Example:
         >>> left_out_columns(["ID", "Fax"], [{"name": "id"}], {"left_out": ["phone"]})
         ['phone', 'fax']
+        >>> left_out_columns(["mail"], [{"name": "email"}], None, "select mail as email from t")
+        []
     """
     yielded = {column["name"].lower() for column in source_columns}
     names = [*((recorded or {}).get("left_out") or []), *map(str.lower, file_names)]
-    return [name for name in dict.fromkeys(names) if name not in yielded]
+    named = set(re.findall(r"\w+", body.lower()))
+    return [name for name in dict.fromkeys(names) if name not in yielded | named]
 
 
 def new_columns(cfg: Settings, plan: Plan, recorded: Recorded | None) -> dict[str, list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tidemark.printable import counted
 from tidemark.shapes.load import Figures
 from tidemark.shapes.settings import RowRule, Settings
 
@@ -40,7 +41,7 @@ def failing_rows(rule: RowRule, counts: Mapping[str, int], figures: Figures) -> 
     read = _held(figures)
     failing = counts.get(rule["name"], 0)
     verb = "fails" if failing == 1 else "fail"
-    of = f"{failing:,} of {read:,} {'row' if read == 1 else 'rows'}"
+    of = f"{failing:,} of {counted(read, 'row')}"
     shown = rule.get("shown", rule["check"]).strip()
     return f"{rule['name']} ({shown}): {of} {verb}"
 

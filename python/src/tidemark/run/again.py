@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tidemark.console import counted
+from tidemark.printable import counted
 from tidemark.run.dates import date_ranges, extract_path
 from tidemark.run.files import (
     Stamp,

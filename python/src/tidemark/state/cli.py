@@ -11,7 +11,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from tidemark.console import counted, nearest, stdout_console
+from tidemark.console import nearest, stdout_console
 from tidemark.errors import ConfigError
 from tidemark.failures import Failure, read_failures, succeeded_at
 from tidemark.home import tidemark_home
@@ -22,6 +22,7 @@ from tidemark.options import (
     target_option,
     vars_option,
 )
+from tidemark.printable import counted
 from tidemark.run.dates import parse_business_dates
 from tidemark.run.options import RunOptions, prepare_environment, project_options
 from tidemark.state import show

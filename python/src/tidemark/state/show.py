@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidemark.console import counted
 from tidemark.failures import Failure
+from tidemark.printable import counted
 from tidemark.run.dates import date_ranges
 from tidemark.state.commits import Commit
 from tidemark.state.rejects import Reject

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidemark.console import counted
 from tidemark.errors import ConfigError
+from tidemark.printable import counted
 from tidemark.state.commits import Commit
 from tidemark.state.log import (
     IN_FORCE,

@@ -13,8 +13,8 @@ from textwrap import indent
 from typing import Any
 from xml.etree import ElementTree
 
-from tidemark.console import counted
 from tidemark.errors import DataError
+from tidemark.printable import counted
 
 _lock = threading.Lock()
 # by the command of dbt: a model's tests with what each failed with, if it did

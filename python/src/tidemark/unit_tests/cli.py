@@ -14,7 +14,7 @@ import click
 from filelock import FileLock, Timeout
 from rich.console import Console
 
-from tidemark.console import counted, stdout_console
+from tidemark.console import stdout_console
 from tidemark.errors import ConfigError
 from tidemark.home import Home, tidemark_home
 from tidemark.options import (
@@ -26,6 +26,7 @@ from tidemark.options import (
     vars_option,
     verbose_option,
 )
+from tidemark.printable import counted
 from tidemark.run.options import RunOptions, prepare_environment, project_options
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from tidemark.console import counted
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.home import Home
 from tidemark.model.settings.unit_tests import Expected, Row, Step
 from tidemark.model.unit_tests import TABLES
+from tidemark.printable import counted
 from tidemark.run.invoke import Invoker, Outcome
 from tidemark.run.report import COUNTS
 from tidemark.unit_tests.cases import Case

@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidemark.console import counted
-from tidemark.printable import without_orders
+from tidemark.printable import counted, without_orders
 from tidemark.state.values import told
 from tidemark.unit_tests.differences import Difference, RowDifference
 from tidemark.unit_tests.runner import Failure, Result

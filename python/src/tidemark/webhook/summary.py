@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidemark.console import counted
+from tidemark.printable import counted
 
 
 class _Model(BaseModel):
