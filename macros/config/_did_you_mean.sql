@@ -10,7 +10,8 @@
 
 {#- Raise every problem that was found, at once; `holder` has them. -#}
 {%- macro _raise_config_errors(entity, errors, holder='the configuration has') -%}
-    {%- if errors -%}{%- do adapter.call_function('tidemark.model.problems.raise_problems', entity, errors, holder) -%}{%- endif -%}
+    {%- if errors -%}{%- do adapter.call_function('tidemark.model.problems.raise_problems', entity, errors,
+        holder) -%}{%- endif -%}
 {%- endmacro -%}
 
 {#- A length of time such as `30 days`; none keeps everything. -#}

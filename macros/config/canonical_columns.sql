@@ -1,4 +1,5 @@
-{#- The 131 columns of an enriched event in the order of the canonical TSV, {name, type}. The same list is in tidemark.shred.canonical. -#}
+{#- The 131 columns of an enriched event in the order of the canonical TSV, {name, type}. The same list is in
+    tidemark.shred.canonical. -#}
 {%- macro canonical_columns() -%}
     {%- set columns = [] -%}
     {%- for type, names in [

@@ -1,4 +1,5 @@
-{#- The location of one business date's extract; `{yyyy}`, `{mm}` and `{dd}` serve folders by year, month and day. -#}
+{#- The location of one business date's extract; `{yyyy}`, `{mm}` and `{dd}` serve folders by year, month and
+    day. -#}
 {%- macro extract_path(location, business_date) -%}
     {%- set year, month, day = (business_date or '--').split('-') -%}
     {{ return(

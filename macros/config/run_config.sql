@@ -1,5 +1,5 @@
-{#- What was asked of this run: date, permissions, flags. The one reader of the run's vars and flags. Where no Python can be called, nothing
-    is loaded: a reading needs to know where commits are. -#}
+{#- What was asked of this run: date, permissions, flags. The one reader of the run's vars and flags. Where no
+    Python can be called, nothing is loaded: a reading needs to know where commits are. -#}
 {%- macro run_config() -%}
     {%- set run = {
         'business_date': tidemark._business_date(var('business_date', none)),
@@ -26,7 +26,8 @@
 
 {#- Whether the command runs unit tests before it loads what they are about, as it does with dbt's own. -#}
 {%- macro runs_unit_tests() -%}
-    {{ return(flags.WHICH == 'build' and not flags.EMPTY and var('tidemark__unit_tests', true) | string | lower == 'true') }}
+    {{ return(flags.WHICH == 'build' and not flags.EMPTY
+        and var('tidemark__unit_tests', true) | string | lower == 'true') }}
 {%- endmacro -%}
 
 {#- The table format of a project whose rows can change, delta or iceberg: a session has one of the two. -#}
@@ -34,12 +35,14 @@
     {{ return('iceberg' if var('tidemark__commits_format', 'delta') == 'iceberg' else 'delta') }}
 {%- endmacro -%}
 
-{#- An ISO date string from a var that may have arrived as a date, a datetime or a string; none stays none. -#}
+{#- An ISO date string from a var that may have arrived as a date, a datetime or a string; none stays none.
+    -#}
 {%- macro _business_date(value, argument='business_date') -%}
     {%- if value is none or value == '' -%}{{ return(none) }}{%- endif -%}
     {%- set text = value | string -%}
     {%- set parts = text.split('-') -%}
-    {%- set well_formed = text | length == 10 and parts | length == 3 and parts[0] | length == 4 and parts[1] | length == 2
+    {%- set well_formed = text | length == 10 and parts | length == 3 and parts[0] | length == 4
+        and parts[1] | length == 2
         and parts[0].isdigit() and parts[1].isdigit() and parts[2].isdigit() -%}
     {%- if well_formed -%}
         {%- set year, month, day = parts[0] | int, parts[1] | int, parts[2] | int -%}
@@ -47,5 +50,6 @@
         {%- set days = [31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] -%}
         {%- if year >= 1 and 1 <= month <= 12 and 1 <= day <= days[month - 1] -%}{{ return(text) }}{%- endif -%}
     {%- endif -%}
-    {%- do tidemark.raise_error('usage', argument ~ " must be a date such as 2026-03-04, found: '" ~ text ~ "'") -%}
+    {%- do tidemark.raise_error('usage',
+        argument ~ " must be a date such as 2026-03-04, found: '" ~ text ~ "'") -%}
 {%- endmacro -%}

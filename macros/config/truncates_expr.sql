@@ -1,5 +1,5 @@
-{#- The condition for events that delete all rows: what is a truncate by itself, and what a setting says beside it. Rows that are no events
-    have only the latter. -#}
+{#- The condition for events that delete all rows: what is a truncate by itself, and what a setting says
+    beside it. Rows that are no events have only the latter. -#}
 {%- macro truncates_expr(cfg) -%}
     {%- set given = cfg['apply_as_truncates'] -%}
     {{ return(given if cfg['format'] == 'rows' or given == tidemark.usual_truncates()

@@ -1,4 +1,5 @@
-{#- The relations of a `materialized: atomic` model, by what they hold. The names are public: `atomic_events__entities`, … -#}
+{#- The relations of a `materialized: atomic` model, by what they hold. The names are public:
+    `atomic_events__entities`, … -#}
 {%- macro atomic_relations(cfg) -%}
     {%- set relations = {'current': cfg['target']} -%}
     {%- for name in ['entities', 'manifest', 'rejects', 'landed'] -%}
@@ -16,17 +17,22 @@
 {%- endmacro -%}
 
 {%- macro atomic_columns() -%}
-    {{return(tidemark.canonical_columns() + [{'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that wrote the row'}]) }}
+    {{return(tidemark.canonical_columns()
+        + [{'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that wrote the row'}]) }}
 {%- endmacro -%}
 
 {#- Columns of the table of all contexts and self-describing events. -#}
 {%- macro entity_columns() -%}
     {{ return([
-        {'name': 'schema', 'type': 'struct<vendor: string, name: string, format: string, version: string>', 'description': 'Schema of the data'},
-        {'name': 'data', 'type': 'string', 'description': 'The data as JSON, members in the order of their names'},
-        {'name': 'hierarchy', 'type': 'struct<root_id: string, root_tstamp: timestamp, ref_root: string, ref_tree: array<string>, ref_parent: string>',
+        {'name': 'schema', 'type': 'struct<vendor: string, name: string, format: string, version: string>',
+            'description': 'Schema of the data'},
+        {'name': 'data', 'type': 'string',
+            'description': 'The data as JSON, members in the order of their names'},
+        {'name': 'hierarchy',
+            'type': 'struct<root_id: string, root_tstamp: timestamp, ref_root: string, ref_tree: array<string>, ref_parent: string>',
          'description': 'The event that it belongs to: id, collector_tstamp and path'},
-        {'name': 'field', 'type': 'string', 'description': 'Column of the event that it came in: contexts, unstruct_event or derived_contexts'},
+        {'name': 'field', 'type': 'string',
+            'description': 'Column of the event that it came in: contexts, unstruct_event or derived_contexts'},
         {'name': 'position', 'type': 'int', 'description': 'Place in that column, from 0'},
         {'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that wrote the row'},
         {'name': 'vendor', 'type': 'string', 'description': 'Vendor of the schema'},

@@ -1,5 +1,6 @@
-{#- The events of a batch that are stored: typed, ids in lower case, fingerprint filled in, synthetic duplicates renamed. None, where another
-    run has stored some since this one began, or has taken it for dead. -#}
+{#- The events of a batch that are stored: typed, ids in lower case, fingerprint filled in, synthetic
+    duplicates renamed. None, where another run has stored some since this one began, or has taken it for
+    dead. -#}
 {%- macro atomic_rows_sql(cfg, events, decided, load) -%}
 select
     {%- for column in tidemark.canonical_columns() %}

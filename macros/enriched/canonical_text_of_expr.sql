@@ -6,10 +6,13 @@
     {{ return('cast(' ~ name ~ ' as string)') }}
 {%- endmacro -%}
 
-{#- A timestamp as it stands in the TSV: UTC, whatever the session's zone is, in milliseconds unless it has more digits. Not by to_csv(), whose
-    NULL Spark's generated code takes for a value: concat_ws() would leave the field out, and other functions fail. -#}
+{#- A timestamp as it stands in the TSV: UTC, whatever the session's zone is, in milliseconds unless it has
+    more digits. Not by to_csv(), whose NULL Spark's generated code takes for a value: concat_ws() would leave
+    the field out, and other functions fail. -#}
 {%- macro utc_text_expr(moment) -%}
-    {%- set second = 'timestampadd(second, unix_seconds(' ~ moment ~ "), timestamp_ntz'1970-01-01 00:00:00')" -%}
+    {%- set second = 'timestampadd(second, unix_seconds(' ~ moment
+        ~ "), timestamp_ntz'1970-01-01 00:00:00')" -%}
     {%- set micros = "lpad(string(pmod(unix_micros(" ~ moment ~ "), 1000000)), 6, '0')" -%}
-    {{ return('concat(string(' ~ second ~ "), '.', left(" ~ micros ~ ', if(unix_micros(' ~ moment ~ ') % 1000 = 0, 3, 6)))') }}
+    {{ return('concat(string(' ~ second ~ "), '.', left(" ~ micros ~ ', if(unix_micros(' ~ moment
+        ~ ') % 1000 = 0, 3, 6)))') }}
 {%- endmacro -%}

@@ -1,6 +1,7 @@
-{#- Claim the events of a batch in the manifest, those that nobody has claimed: check and set, in one atomic statement. Of two batches
-    at once the format lets one through; the other one fails, and finds the claims when it is run again. Of a statement that only
-    inserts Iceberg checks nothing, so there it could update as well, which no row is for. -#}
+{#- Claim the events of a batch in the manifest, those that nobody has claimed: check and set, in one atomic
+    statement. Of two batches at once the format lets one through; the other one fails, and finds the claims
+    when it is run again. Of a statement that only inserts Iceberg checks nothing, so there it could update as
+    well, which no row is for. -#}
 {%- macro claim_events_sql(cfg, manifest, keys, load) -%}
 merge into {{ manifest }} as claims
 using (
@@ -39,7 +40,8 @@ when not matched then insert (
 )
 {%- endmacro -%}
 
-{#- Whether a claim is of no commit that was rolled back: a run that was taken for dead may have made it after that. -#}
+{#- Whether a claim is of no commit that was rolled back: a run that was taken for dead may have made it after
+    that. -#}
 {%- macro claim_counts_expr(load) -%}
     {{ return('coalesce(claims._commit_id not in (' ~ load['undone'] | join(', ') ~ '), true)') }}
 {%- endmacro -%}
@@ -49,20 +51,22 @@ when not matched then insert (
     {{ return('timestamp_micros(' ~ load['etl_micros'] ~ ')') }}
 {%- endmacro -%}
 
-{#- The time at which a claim must hold to be found by an event: its own etl time, whatever came with it. One whose clock was ahead, or a file of
-    last year beside one of today, would have the claims of all others end. -#}
+{#- The time at which a claim must hold to be found by an event: its own etl time, whatever came with it. One
+    whose clock was ahead, or a file of last year beside one of today, would have the claims of all others
+    end. -#}
 {%- macro looked_up_at_expr(etl_tstamp, load) -%}
     {{ return('coalesce(' ~ etl_tstamp ~ ', ' ~ tidemark.etl_tstamp_expr(load) ~ ')') }}
 {%- endmacro -%}
 
-{#- Whether claims end for a model. Without location each run has all events again, however old, and their claims alone tell that they
-    are stored. -#}
+{#- Whether claims end for a model. Without location each run has all events again, however old, and their
+    claims alone tell that they are stored. -#}
 {%- macro claims_expire(cfg) -%}
     {{ return(cfg.get('location') not in [none, '']) }}
 {%- endmacro -%}
 
-{#- The claims that ended before it `clean` takes away, in microseconds; none without a batch. A batch that comes late, though by no
-    more than claims hold, finds what it found before; and no claim is old because a clock was ahead. -#}
+{#- The claims that ended before it `clean` takes away, in microseconds; none without a batch. A batch that
+    comes late, though by no more than claims hold, finds what it found before; and no claim is old because a
+    clock was ahead. -#}
 {%- macro claims_horizon_sql(cfg, commits) -%}
 select unix_micros(if(max(etl_tstamp) > current_timestamp(), current_timestamp(), max(etl_tstamp)) - interval {{ cfg['manifest_ttl'] }}) as horizon
 from {{ commits }}

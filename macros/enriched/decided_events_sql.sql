@@ -20,7 +20,8 @@ copies as (
         usable._row,
         usable._event_id,
         usable._fingerprint,
-        {{ 'claimed._until >= ' ~ tidemark.looked_up_at_expr('usable._etl_tstamp', load) if manifest else 'false' }} as _is_claimed,
+        {{ 'claimed._until >= ' ~ tidemark.looked_up_at_expr('usable._etl_tstamp', load) if manifest
+            else 'false' }} as _is_claimed,
         {%- if manifest %}
         if(claimed_ids._fingerprint <> usable._fingerprint, claimed_ids._until, claimed_ids._others_until)
             >= {{ tidemark.looked_up_at_expr('usable._etl_tstamp', load) }} as _has_claimed_sibling,
@@ -104,13 +105,14 @@ where _reject_reason is not null
 {%- macro _own_etl_tstamps_expr(load) -%}
     {%- set times = [] -%}
     {%- for micros in [load['etl_micros'] | int, load['first_etl_micros'] | int] -%}
-        {%- do times.extend(['timestamp_micros(' ~ micros ~ ')', 'timestamp_seconds(' ~ micros // 1000000 ~ ')']) -%}
+        {%- do times.extend(['timestamp_micros(' ~ micros ~ ')',
+            'timestamp_seconds(' ~ micros // 1000000 ~ ')']) -%}
     {%- endfor -%}
     {{ return(times | unique | join(', ')) }}
 {%- endmacro -%}
 
-{#- The claims of other batches on the ids of this one: by id and fingerprint, until when they hold; and by id, that of them which holds longest,
-    and until when another one does. -#}
+{#- The claims of other batches on the ids of this one: by id and fingerprint, until when they hold; and by
+    id, that of them which holds longest, and until when another one does. -#}
 {%- macro _claimed_sql(cfg, manifest, load) -%}
 claimed as (
     select
@@ -120,7 +122,8 @@ claimed as (
     from {{ manifest }} as claims
     left semi join usable on claims.event_id = usable._event_id
     where
-        {{ 'claims.expires_at >= timestamp_micros(' ~ load['first_etl_micros'] ~ ')' if tidemark.claims_expire(cfg) else 'true' }}
+        {{ 'claims.expires_at >= timestamp_micros(' ~ load['first_etl_micros'] ~ ')'
+            if tidemark.claims_expire(cfg) else 'true' }}
         and not claims._commit_id <=> {{ load['commit_id'] }}
         {%- if load['undone'] %}
         and {{ tidemark.claim_counts_expr(load) }}

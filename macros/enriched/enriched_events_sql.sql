@@ -1,5 +1,6 @@
-{#- Lines of enriched events as texts of the canonical columns, a row per line: TSV or JSON, which of the two the line says. `_line` is
-    the line, `_unreadable` what is wrong with it as a whole; an empty field is NULL. -#}
+{#- Lines of enriched events as texts of the canonical columns, a row per line: TSV or JSON, which of the two
+    the line says. `_line` is the line, `_unreadable` what is wrong with it as a whole; an empty field is
+    NULL. -#}
 {%- macro enriched_events_sql(arrived) -%}
 with read_lines as (
     select
@@ -82,7 +83,8 @@ from split_lines
         {%- set text = "try_variant_get(_document, '$." ~ column['name'] ~ "', 'string')" -%}
         {%- if column['name'] == 'refr_dvce_tstamp' -%}
             {#- the name that older analytics SDKs give it -#}
-            {%- set text = 'coalesce(' ~ text ~ ", try_variant_get(_document, '$.refr_device_tstamp', 'string'))" -%}
+            {%- set text = 'coalesce(' ~ text
+                ~ ", try_variant_get(_document, '$.refr_device_tstamp', 'string'))" -%}
         {%- endif -%}
         {%- if column['type'] == 'boolean' -%}
             {%- set text = "replace(replace(" ~ text ~ ", 'true', '1'), 'false', '0')" -%}
@@ -97,8 +99,9 @@ from split_lines
     {{ return(fields) }}
 {%- endmacro -%}
 
-{#- The members of a JSON document that have entities by shortened names, such as contexts_com_acme_product_1, as analytics SDKs write them
-    unless they are told not to: vendor, name and version of the schema cannot be told from those. -#}
+{#- The members of a JSON document that have entities by shortened names, such as contexts_com_acme_product_1,
+    as analytics SDKs write them unless they are told not to: vendor, name and version of the schema cannot be
+    told from those. -#}
 {%- macro flattened_members_expr() -%}
 if(_is_json, map_keys(map_filter(
     try_variant_get(_document, '$', 'map<string, variant>'),
@@ -116,10 +119,11 @@ array_join(array_sort(filter(_flattened, name -> if(
 ) = '')), ', ')
 {%- endmacro -%}
 
-{#- Enriched events that come as rows with the canonical columns, such as a Python model reads them: the same columns as
-    enriched_events_sql(), each in its canonical type. What has `_original_id` was renamed before. An event without fingerprint gets one,
-    as a line without does; without id or time of collection, or with what is no envelope of entities, it cannot be used. What has a reason
-    and a line was judged by read_events(), which gives every event a fingerprint and knows its envelopes. -#}
+{#- Enriched events that come as rows with the canonical columns, such as a Python model reads them: the same
+    columns as enriched_events_sql(), each in its canonical type. What has `_original_id` was renamed before.
+    An event without fingerprint gets one, as a line without does; without id or time of collection, or with
+    what is no envelope of entities, it cannot be used. What has a reason and a line was judged by
+    read_events(), which gives every event a fingerprint and knows its envelopes. -#}
 {%- macro enriched_rows_sql(arrived, columns, left_out) -%}
 {%- set types, problems = {}, [] -%}
 {%- for column in columns -%}{%- do types.update({column['name']: column['type']}) -%}{%- endfor -%}
@@ -137,11 +141,13 @@ with typed_rows as (
         {%- set value = 'cast(null as ' ~ column['type'] ~ ')' %}
         {%- if found %}{% set value = tidemark.cast_by_name_expr(name, found, column['type'])['value'] %}{% endif %}
         {%- if found and found not in [column['type'], 'void'] and column['type'] != 'string' %}
-            {%- do problems.append('if(' ~ name ~ ' is not null and ' ~ value ~ " is null, 'cast_failed: " ~ column['name'] ~ "', null)") %}
+            {%- do problems.append('if(' ~ name ~ ' is not null and ' ~ value ~ " is null, 'cast_failed: "
+                ~ column['name'] ~ "', null)") %}
         {%- endif %}
         {{ "nullif(" ~ value ~ ", '')" if column['name'] in ['event_id', 'event_fingerprint'] else value }} as {{ name }},
         {%- endfor %}
-        {{ "nullif(concat_ws(', ', " ~ problems | join(', ') ~ "), '')" if problems else 'cast(null as string)' }} as _failed
+        {{ "nullif(concat_ws(', ', " ~ problems | join(', ') ~ "), '')" if problems
+            else 'cast(null as string)' }} as _failed
     from {{ arrived }}{{ ' as arrived' if '_raw_payload' not in types }}
 ),
 
@@ -178,7 +184,8 @@ select
     _original_id,
     {%- for column in tidemark.canonical_columns() %}
     {%- set name = tidemark.quote_identifier(column['name']) %}
-    {{ tidemark.fingerprint_expr(left_out, '_texts') ~ ' as ' ~ name if column['name'] == 'event_fingerprint' and not is_judged else name }}
+    {{ tidemark.fingerprint_expr(left_out, '_texts') ~ ' as ' ~ name
+        if column['name'] == 'event_fingerprint' and not is_judged else name }}
     {{- ',' if not loop.last }}
     {%- endfor %}
 from opened_rows

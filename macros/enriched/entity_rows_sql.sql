@@ -4,7 +4,8 @@ with stored as (
     select
         {{ load['commit_id'] }} as _commit_id,
         coalesce(decided._new_id, lower(events.event_id)) as _root_id,
-        {{ 'events.collector_tstamp' if cfg['is_rows'] else tidemark.canonical_value_expr({'name': 'collector_tstamp', 'type': 'timestamp'}) }} as _root_tstamp,
+        {{ 'events.collector_tstamp' if cfg['is_rows']
+            else tidemark.canonical_value_expr({'name': 'collector_tstamp', 'type': 'timestamp'}) }} as _root_tstamp,
         {%- for name in ['contexts', 'unstruct_event', 'derived_contexts'] %}
         {{ tidemark.envelope_expr(name, 'events.' ~ name) }} as _{{ name }},
         {%- endfor %}
@@ -45,8 +46,10 @@ exploded as (
         _root_id,
         _root_tstamp,
         inline_outer(concat(
-            coalesce(transform(_contexts[0].data, (x, i) -> {{ entity.format(field="'contexts'", position='i', x='x') }}), array()),
-            if(_unstruct_event[0].data is null, array(), array({{ entity.format(field="'unstruct_event'", position='0', x='_unstruct_event[0].data') }})),
+            coalesce(transform(_contexts[0].data, (x, i) -> {{ entity.format(field="'contexts'", position='i',
+                x='x') }}), array()),
+            if(_unstruct_event[0].data is null, array(), array({{ entity.format(field="'unstruct_event'",
+                position='0', x='_unstruct_event[0].data') }})),
             if(_duplicate_of is null, array(), array(named_struct(
                 'field', 'derived_contexts',
                 'position', 0,
@@ -55,7 +58,8 @@ exploded as (
             ))),
             coalesce(transform(
                 _derived_contexts[0].data,
-                (x, i) -> {{ entity.format(field="'derived_contexts'", position='i + if(_duplicate_of is null, 0, 1)', x='x') }}
+                (x, i) -> {{ entity.format(field="'derived_contexts'",
+                    position='i + if(_duplicate_of is null, 0, 1)', x='x') }}
             ), array())
         ))
     from stored

@@ -1,15 +1,17 @@
-{#- What de-duplication needs of each event, and why a line is rejected: narrow, so that what follows moves a few dozen bytes per event.
-    `_line_hash` breaks ties, so that the same one of several copies stays in every run. Beside it the columns that rules see, where there are
-    some. -#}
+{#- What de-duplication needs of each event, and why a line is rejected: narrow, so that what follows moves a
+    few dozen bytes per event. `_line_hash` breaks ties, so that the same one of several copies stays in every
+    run. Beside it the columns that rules see, where there are some. -#}
 {%- macro event_keys_sql(cfg, events, for_rules=false) -%}
 {%- set typed = {} -%}
 {%- for column in tidemark.canonical_columns() -%}
-    {%- do typed.update({column['name']: tidemark.quote_identifier(column['name']) if cfg['is_rows'] else tidemark.canonical_value_expr(column)}) -%}
+    {%- do typed.update({column['name']: tidemark.quote_identifier(column['name']) if cfg['is_rows']
+        else tidemark.canonical_value_expr(column)}) -%}
 {%- endfor -%}
 {%- set envelopes = [] if cfg['is_rows'] else ['contexts', 'unstruct_event', 'derived_contexts'] -%}
 {%- set problems = [] -%}
 {%- for column in tidemark.canonical_columns() if not cfg['is_rows'] -%}
-    {%- set problem = tidemark.canonical_problem_expr(column, '_' ~ column['name'] if column['name'] in envelopes else none) -%}
+    {%- set problem = tidemark.canonical_problem_expr(column, '_' ~ column['name']
+        if column['name'] in envelopes else none) -%}
     {%- if problem -%}{%- do problems.append(problem) -%}{%- endif -%}
 {%- endfor -%}
 with opened as (
@@ -43,7 +45,8 @@ select
 from opened
 {%- endmacro -%}
 
-{#- The same of events that are held to rules: those that one rejects are told as such, and of each rule whether the event fails it. -#}
+{#- The same of events that are held to rules: those that one rejects are told as such, and of each rule
+    whether the event fails it. -#}
 {%- macro ruled_event_keys_sql(cfg, typed) -%}
 select
     _row,
@@ -68,7 +71,8 @@ select
 from {{ keys }}
 {%- endmacro -%}
 
-{#- One row of figures about a batch; the etl time of the batch is the greatest of its events, in microseconds; beside it the least. -#}
+{#- One row of figures about a batch; the etl time of the batch is the greatest of its events, in
+    microseconds; beside it the least. -#}
 {%- macro batch_figures_sql(keys) -%}
 select
     count(*) as rows_read,

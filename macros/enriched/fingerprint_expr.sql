@@ -1,4 +1,5 @@
-{#- The fingerprint of an event: its own, or else a hash of its columns' texts but those left out, which are fields of `texts` if that is given. -#}
+{#- The fingerprint of an event: its own, or else a hash of its columns' texts but those left out, which are
+    fields of `texts` if that is given. -#}
 {%- macro fingerprint_expr(left_out, texts=none) -%}
     {%- set hashed = [] -%}
     {%- for column in tidemark.canonical_columns() if column['name'] not in left_out -%}

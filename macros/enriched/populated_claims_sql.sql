@@ -1,4 +1,5 @@
-{#- The commits of populate_manifest that claimed a model's own events, `events`, or those of other tables. -#}
+{#- The commits of populate_manifest that claimed a model's own events, `events`, or those of other tables.
+    -#}
 {%- macro populations_sql(states, relation, events, of_others=false) -%}
 select distinct commit_id
 from {{ states }}
@@ -9,7 +10,8 @@ where
 order by commit_id asc nulls last
 {%- endmacro -%}
 
-{#- What commits of populate_manifest claimed, `populated`, of the events that none but the batches `ids` have. -#}
+{#- What commits of populate_manifest claimed, `populated`, of the events that none but the batches `ids`
+    have. -#}
 {%- macro populated_claims_sql(events, ids, populated) -%}
 with stored as (
     select

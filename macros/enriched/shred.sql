@@ -1,5 +1,5 @@
-{#- The entities of one schema, for the body of a `materialized: shred` model, which types them. `events` is the model of atomic events that
-    they came with. -#}
+{#- The entities of one schema, for the body of a `materialized: shred` model, which types them. `events` is
+    the model of atomic events that they came with. -#}
 {%- macro shred(schema, events='atomic_events') -%}
     {%- set source = ref(events) if events is string else events -%}
     {%- if not execute -%}{{ return('select * from ' ~ source) }}{%- endif -%}
@@ -33,14 +33,17 @@ where
     {%- set found = modules.re.fullmatch('iglu:([a-zA-Z0-9_.-]+)/([a-zA-Z0-9_-]+)/([a-zA-Z0-9_-]+)/([1-9][0-9]*-(?:[*]|0|[1-9][0-9]*)-(?:[*]|0|[1-9][0-9]*))', schema | string) -%}
     {%- if not found -%}
         {%- do tidemark.raise_error('usage',
-            "shred('" ~ schema ~ "') is not a pattern of one schema. Write vendor/name/format/model-revision-addition, such as 'iglu:com.acme/product/jsonschema/1-*-*'"
+            "shred('" ~ schema
+                ~ "') is not a pattern of one schema. Write vendor/name/format/model-revision-addition, such as 'iglu:com.acme/product/jsonschema/1-*-*'"
         ) -%}
     {%- endif -%}
-    {{return({'uri': schema, 'vendor': found.group(1), 'name': found.group(2), 'format': found.group(3), 'version': found.group(4)}) }}
+    {{return({'uri': schema, 'vendor': found.group(1), 'name': found.group(2), 'format': found.group(3),
+        'version': found.group(4)}) }}
 {%- endmacro -%}
 
 {#- What a compiled body reads: {source, uri}, or none without the mark of shred(). -#}
 {%- macro shred_of(body) -%}
     {%- set found = modules.re.findall('/\\* tidemark shred ([^ ]+) ([^ ]+) \\*/', body) -%}
-    {{ return({'source': found[0][0], 'uri': found[0][1] | replace('%', '*')} if found | length == 1 else none) }}
+    {{ return({'source': found[0][0], 'uri': found[0][1] | replace('%', '*')} if found | length == 1
+        else none) }}
 {%- endmacro -%}

@@ -1,6 +1,8 @@
-{#- One row: how far a table of entities has read, and where the commits of its events begin and end that are complete. -#}
+{#- One row: how far a table of entities has read, and where the commits of its events begin and end that are
+    complete. -#}
 {%- macro shred_marks_sql(states, relation, source) -%}
-with commits as {{ tidemark.last_commits_sql(states, condition='relation in (' ~ tidemark.string_literals([relation, source]) ~ ')') }},
+with commits as {{ tidemark.last_commits_sql(states,
+    condition='relation in (' ~ tidemark.string_literals([relation, source]) ~ ')') }},
 
 own as (
     select
@@ -39,8 +41,9 @@ from own
 cross join events
 {%- endmacro -%}
 
-{#- Whether the table that is there is the one that the last completed run had, so that what that run had read is in it: each table has the
-    number of the run that made it. One that was made before tables had it has none, and neither have its runs. -#}
+{#- Whether the table that is there is the one that the last completed run had, so that what that run had read
+    is in it: each table has the number of the run that made it. One that was made before tables had it has
+    none, and neither have its runs. -#}
 {%- macro is_known_shred(read_to, recorded, made_by) -%}
     {{ return(not read_to or recorded.get('made_by') | string == made_by | string) }}
 {%- endmacro -%}

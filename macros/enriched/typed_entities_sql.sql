@@ -1,5 +1,5 @@
-{#- Entities with their data as typed columns and `_reject_reason`. A column is filled from the property of its name, in camel case too
-    (`target_url` from targetUrl), or from the one that it names. -#}
+{#- Entities with their data as typed columns and `_reject_reason`. A column is filled from the property of
+    its name, in camel case too (`target_url` from targetUrl), or from the one that it names. -#}
 {%- macro typed_entities_sql(columns, body, from_id, to_id, validate=none) -%}
 {%- set uri = "concat('iglu:', `schema`.vendor, '/', `schema`.name, '/', `schema`.format, '/', `schema`.version)" -%}
 {%- set problems, values = [], [] -%}
@@ -10,7 +10,8 @@
     {%- set failed = tidemark.string_literal('cast_failed: ' ~ column['name']) -%}
     {%- if typed['failed'] -%}{%- do problems.append('if(' ~ typed['failed'] ~ ', ' ~ failed ~ ', null)') -%}{%- endif -%}
     {%- if column.get('not_null') -%}
-        {%- do problems.append('if(' ~ tidemark.is_json_null_expr(value) ~ ', ' ~ tidemark.string_literal('null_value: ' ~ column['name']) ~ ', null)') -%}
+        {%- do problems.append('if(' ~ tidemark.is_json_null_expr(value) ~ ', '
+            ~ tidemark.string_literal('null_value: ' ~ column['name']) ~ ', null)') -%}
     {%- endif -%}
 {%- endfor -%}
 with entities as (
@@ -46,7 +47,8 @@ select
     {%- endfor %}
     _commit_id,
     {%- if validate %}
-    coalesce({{ validate }}({{ uri }}, data), nullif(concat_ws(', ', {{ problems | join(', ') if problems else 'null' }}), '')) as _reject_reason,
+    coalesce({{ validate }}({{ uri }}, data), nullif(concat_ws(', ', {{ problems | join(', ') if problems
+        else 'null' }}), '')) as _reject_reason,
     {%- else %}
     nullif(concat_ws(', ', {{ problems | join(',\n        ') if problems else 'null' }}), '') as _reject_reason,
     {%- endif %}
@@ -59,18 +61,21 @@ from opened
     {%- set paths = [] -%}
     {%- if column.get('property') -%}
         {%- set path = [] -%}
-        {%- for part in ([column['property']] if column.get('is_exact') else column['property'].split('.')) -%}
+        {%- for part in ([column['property']] if column.get('is_exact')
+            else column['property'].split('.')) -%}
             {%- do path.append(tidemark._member_path(part)) -%}
         {%- endfor -%}
         {%- do paths.append('$' ~ path | join('')) -%}
     {%- else -%}
         {%- set words = column['name'].split('_') -%}
         {%- set camel = words[0] ~ words[1:] | map('capitalize') | join('') -%}
-        {%- for name in [column['name'], camel] | unique -%}{%- do paths.append('$' ~ tidemark._member_path(name)) -%}{%- endfor -%}
+        {%- for name in [column['name'], camel] | unique -%}{%- do paths.append('$'
+            ~ tidemark._member_path(name)) -%}{%- endfor -%}
     {%- endif -%}
     {%- set found = [] -%}
     {%- for path in paths -%}
-        {%- do found.append('try_variant_get(' ~ document ~ ', ' ~ tidemark.string_literal(path) ~ ", 'variant')") -%}
+        {%- do found.append('try_variant_get(' ~ document ~ ', ' ~ tidemark.string_literal(path)
+            ~ ", 'variant')") -%}
     {%- endfor -%}
     {{ return(found[0] if found | length == 1 else 'coalesce(' ~ found | join(', ') ~ ')') }}
 {%- endmacro -%}

@@ -1,12 +1,14 @@
-{#- Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none, `arrived` has JSON lines in
-    `value`, and the images are text by column name (`_after`, `_before`); else it has these columns, the business columns typed, and
-    they are passed on under their own names. Of `batch` are read `tables`; `by_content`: with a sequence an event that comes again is
-    known by its content, whatever file it comes in; `identifying`: the names of columns that an event is
-    known by even where they are NULL; `line_num`: see line_num_expr(). -#}
+{#- Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none,
+    `arrived` has JSON lines in `value`, and the images are text by column name (`_after`, `_before`); else it
+    has these columns, the business columns typed, and they are passed on under their own names. Of `batch`
+    are read `tables`; `by_content`: with a sequence an event that comes again is known by its content,
+    whatever file it comes in; `identifying`: the names of columns that an event is known by even where they
+    are NULL; `line_num`: see line_num_expr(). -#}
 {%- macro canonical_events_sql(cfg, batch, arrived, columns=none) -%}
 {%- set tables = batch['tables'] -%}
 with messages as (
-    {{ tidemark._canonical_text_messages_sql(cfg, batch, arrived) if columns is none else tidemark._canonical_typed_messages_sql(cfg, batch, arrived, columns) }}
+    {{ tidemark._canonical_text_messages_sql(cfg, batch, arrived) if columns is none
+        else tidemark._canonical_typed_messages_sql(cfg, batch, arrived, columns) }}
 ),
 
 identified as (
@@ -23,7 +25,8 @@ identified as (
             {%- endif %}
         end as _identity,
         {{ tidemark._is_canonical_table_expr(cfg, tables, '_table') | indent(8) }}
-        or (_prev_table is not null and {{ tidemark._is_canonical_table_expr(cfg, tables, '_prev_table') | indent(8) }}) as _is_ours
+        or (_prev_table is not null and {{ tidemark._is_canonical_table_expr(cfg, tables,
+            '_prev_table') | indent(8) }}) as _is_ours
     from messages
 )
 
@@ -65,8 +68,8 @@ select
 from identified
 {%- endmacro -%}
 
-{#- Whether an event is of one of the tables. What the setting leaves out of their names, as the database, it need not tell either: a
-    statement has given them whole names. -#}
+{#- Whether an event is of one of the tables. What the setting leaves out of their names, as the database, it
+    need not tell either: a statement has given them whole names. -#}
 {%- macro _is_canonical_table_expr(cfg, tables, name) -%}
     {%- set is_one, short = tidemark._is_table_expr(tables, '_database', 'cast(null as string)', name), [] -%}
     {%- set least = (cfg['table'] or '').split('.') | length -%}
@@ -74,7 +77,8 @@ from identified
         {%- set parts = table.split('.') -%}
         {%- for number in range(1, parts | length - least + 1) -%}{%- do short.append(parts[number:] | join('.') | lower) -%}{%- endfor -%}
     {%- endfor -%}
-    {{ return('(' ~ is_one ~ '\nor (_database is null and lower(' ~ name ~ ') in (' ~ tidemark.string_literals(short | unique) ~ ')))' if short else is_one) }}
+    {{ return('(' ~ is_one ~ '\nor (_database is null and lower(' ~ name ~ ') in ('
+        ~ tidemark.string_literals(short | unique) ~ ')))' if short else is_one) }}
 {%- endmacro -%}
 
 {%- macro _canonical_text_messages_sql(cfg, batch, arrived) -%}
@@ -96,7 +100,8 @@ select
 from (
     select
         *,
-        {%- for column in tidemark.event_columns() if column['name'] not in ['_sequence_num', '_operation', '_is_snapshot', '_event_time'] %}
+        {%- for column in tidemark.event_columns()
+            if column['name'] not in ['_sequence_num', '_operation', '_is_snapshot', '_event_time'] %}
         _fields['{{ column['name'] }}'] as {{ column['name'] }},
         {%- endfor %}
         coalesce(_fields['_is_snapshot'] = 'true', false) as _is_snapshot,
@@ -121,10 +126,12 @@ from (
 )
 {%- endmacro -%}
 
-{#- Whether JSON has a number that is beyond all doubles, which a variant has as `"Infinity"`, where the line says that of no text. -#}
+{#- Whether JSON has a number that is beyond all doubles, which a variant has as `"Infinity"`, where the line
+    says that of no text. -#}
 {%- macro _has_infinity_expr(json, line) -%}
     {%- set counts = [] -%}
-    {%- for text in [json, line] -%}{%- do counts.append('length(' ~ text ~ ') - length(replace(' ~ text ~ ", 'Infinity', ''))") -%}{%- endfor -%}
+    {%- for text in [json, line] -%}{%- do counts.append('length(' ~ text ~ ') - length(replace(' ~ text
+        ~ ", 'Infinity', ''))") -%}{%- endfor -%}
     {{ return('(contains(' ~ json ~ ", 'Infinity') and " ~ counts | join(' > ') ~ ')') }}
 {%- endmacro -%}
 
@@ -134,7 +141,8 @@ from (
 {%- set landing_num = supplied.get('_landing_num', 'cast(null as bigint)') -%}
 {%- set line_num = batch.get('line_num', '_landing_num') if '_landing_num' in supplied else landing_num -%}
 {#- What a row looks like does not change where its file is read again. -#}
-{%- set told = '*' if line_num in ['_landing_num', landing_num] else dict(supplied, _landing_num=line_num ~ ' as _landing_num').values() | join(', ') -%}
+{%- set told = '*' if line_num in ['_landing_num', landing_num]
+    else dict(supplied, _landing_num=line_num ~ ' as _landing_num').values() | join(', ') -%}
 {%- set meta = tidemark.event_columns() -%}
 {%- set ours = meta | map(attribute='name') | list + ['_landing_num', '_file'] -%}
 {%- set others = [] -%}
@@ -147,7 +155,8 @@ select
     {{ 'cast(' ~ supplied.get(column['name'], 'null') ~ ' as ' ~ column['type'] ~ ')' }} as {{ column['name'] }},
     {%- endfor %}
     coalesce({{ supplied.get('_is_snapshot', 'false') }}, false) as _is_snapshot,
-    coalesce(upper({{ supplied.get('_operation', 'cast(null as string)') }}), {{ "'UPSERT'" if cfg['format'] == 'rows' else 'null' }}) as _operation,
+    coalesce(upper({{ supplied.get('_operation', 'cast(null as string)') }}), {{ "'UPSERT'"
+        if cfg['format'] == 'rows' else 'null' }}) as _operation,
     {{ landing_num }} as _landing_num,
     {{ landing_num if line_num == '_landing_num' else line_num }} as _tidemark_line_num,
     cast({{ supplied.get('_sequence_num', 'null') }} as bigint) as _supplied_num,
@@ -170,10 +179,12 @@ from {{ arrived }}
     {%- for column in columns -%}{%- do types.update({column['name'] | lower: column['type']}) -%}{%- endfor -%}
     {%- set former = '_before_' ~ name | lower -%}
     {%- if '_operation' not in supplied or types.get(former) != types[name | lower] -%}{{ return(quoted) }}{%- endif -%}
-    {{ return("if(upper(" ~ supplied['_operation'] ~ ") = 'DELETE', coalesce(" ~ quoted ~ ', ' ~ supplied[former] ~ '), ' ~ quoted ~ ') as ' ~ quoted) }}
+    {{ return("if(upper(" ~ supplied['_operation'] ~ ") = 'DELETE', coalesce(" ~ quoted ~ ', '
+        ~ supplied[former] ~ '), ' ~ quoted ~ ') as ' ~ quoted) }}
 {%- endmacro -%}
 
-{#- What a row is known by: JSON of the identifying columns in their order, then of the others that have a value, by name. -#}
+{#- What a row is known by: JSON of the identifying columns in their order, then of the others that have a
+    value, by name. -#}
 {%- macro _row_identity_expr(columns, identifying) -%}
     {%- set present = {} -%}
     {%- for column in columns if column['name'] | lower not in ['_landing_num', '_file'] -%}
@@ -181,24 +192,30 @@ from {{ arrived }}
     {%- endfor -%}
     {%- set begun, later, texts = [], [], [] -%}
     {%- for name in identifying -%}
-        {%- do begun.append(present.get(name | lower, 'cast(null as string)') ~ ' as ' ~ tidemark.quote_identifier(name)) -%}
+        {%- do begun.append(present.get(name | lower, 'cast(null as string)') ~ ' as '
+            ~ tidemark.quote_identifier(name)) -%}
     {%- endfor -%}
     {%- for name in present | sort if name not in identifying | map('lower') | list -%}
         {%- do later.append(present[name] ~ ' as ' ~ tidemark.quote_identifier(name)) -%}
     {%- endfor -%}
-    {%- if begun -%}{%- do texts.append('to_json(struct(' ~ begun | join(', ') ~ "), map('ignoreNullFields', 'false'))") -%}{%- endif -%}
-    {%- if later -%}{%- do texts.append('to_json(struct(' ~ later | join(', ') ~ "), map('ignoreNullFields', 'true'))") -%}{%- endif -%}
-    {{ return('md5(' ~ texts[0] ~ ')' if texts | length == 1 else "md5(concat(" ~ texts[0] ~ ', if(' ~ texts[1] ~ " = '{}', '', " ~ texts[1] ~ ')))') }}
+    {%- if begun -%}{%- do texts.append('to_json(struct(' ~ begun | join(', ')
+        ~ "), map('ignoreNullFields', 'false'))") -%}{%- endif -%}
+    {%- if later -%}{%- do texts.append('to_json(struct(' ~ later | join(', ')
+        ~ "), map('ignoreNullFields', 'true'))") -%}{%- endif -%}
+    {{ return('md5(' ~ texts[0] ~ ')' if texts | length == 1
+        else "md5(concat(" ~ texts[0] ~ ', if(' ~ texts[1] ~ " = '{}', '', " ~ texts[1] ~ ')))') }}
 {%- endmacro -%}
 
-{#- What a line is known by: its JSON; of a row without the others that are NULL, which are values of a change. -#}
+{#- What a line is known by: its JSON; of a row without the others that are NULL, which are values of a
+    change. -#}
 {%- macro _line_identity_expr(cfg, identifying) -%}
     {%- if cfg['format'] != 'rows' -%}{{ return('md5(cast(_message as string))') }}{%- endif -%}
     {%- set names = [] -%}
     {%- for name in identifying -%}{%- do names.append(tidemark.string_literal(name | lower)) -%}{%- endfor -%}
     {%- set left = (' and lower(name) not in (' ~ names | join(', ') ~ ')') if names else '' -%}
     {{ return(
-        'md5(cast(if(exists(map_keys(_fields), name -> _fields[name] is null' ~ left ~ '), parse_json(to_json(map_filter('
+        'md5(cast(if(exists(map_keys(_fields), name -> _fields[name] is null' ~ left
+            ~ '), parse_json(to_json(map_filter('
         ~ "try_variant_get(_message, '$', 'map<string,variant>'), (name, value) -> not (is_variant_null(value)" ~ left ~ ')))), _message) as string))'
     ) }}
 {%- endmacro -%}
@@ -213,5 +230,6 @@ from {{ arrived }}
 
 {#- Operations that change a table or a database, as literals. -#}
 {%- macro ddl_operations() -%}
-    {{ return(["'CREATE_TABLE'", "'DROP_TABLE'", "'ALTER_TABLE'", "'RENAME_TABLE'", "'CREATE_DATABASE'", "'DROP_DATABASE'"]) }}
+    {{ return(["'CREATE_TABLE'", "'DROP_TABLE'", "'ALTER_TABLE'", "'RENAME_TABLE'", "'CREATE_DATABASE'",
+        "'DROP_DATABASE'"]) }}
 {%- endmacro -%}

@@ -1,6 +1,7 @@
-{#- Debezium envelopes as canonical events, images still as text by column name (`_image`, `_before`). `arrived` has the JSON text in
-    `value`: an envelope, one within {topic, key, value}, with inline schema or without. What concerns other tables or is no change is
-    `ignored`; what cannot be understood is `unreadable`, with a reason. `line_num`: see line_num_expr(). -#}
+{#- Debezium envelopes as canonical events, images still as text by column name (`_image`, `_before`).
+    `arrived` has the JSON text in `value`: an envelope, one within {topic, key, value}, with inline schema or
+    without. What concerns other tables or is no change is `ignored`; what cannot be understood is
+    `unreadable`, with a reason. `line_num`: see line_num_expr(). -#}
 {%- macro debezium_events_sql(cfg, tables, arrived, line_num='_landing_num') -%}
 with {{ tidemark._envelopes_sql(arrived, line_num) }}
 
@@ -61,7 +62,8 @@ select
         when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'd' then 'DELETE' when 't' then 'TRUNCATE'
         when 'snapshot' then 'SNAPSHOT'
     end as _operation,
-    {#- Capture gives each change an identity of its own and lands it once: nothing is left to be told by content. #}
+    {#- Capture gives each change an identity of its own and lands it once: nothing is left to be told by
+        content. #}
     if(
         _landed_id is not null and op <> 'r',
         concat_ws('|', _connector, source.name, 'landed', _landed_id),
@@ -92,44 +94,54 @@ select
 from positions
 {%- endmacro -%}
 
-{#- Whether the image of a PostgreSQL delete tells no more than the key, as by a server's default replica identity; NULL of any other event.
-    Of the other columns it has NULL or what Debezium makes up: their default, which an inline schema alone tells, or where they are
-    NOT NULL nothing's value of their type (an empty text, 0, false, 1970-01-01). -#}
+{#- Whether the image of a PostgreSQL delete tells no more than the key, as by a server's default replica
+    identity; NULL of any other event. Of the other columns it has NULL or what Debezium makes up: their
+    default, which an inline schema alone tells, or where they are NOT NULL nothing's value of their type (an
+    empty text, 0, false, 1970-01-01). -#}
 {%- macro _is_key_image_expr(cfg) -%}
     {%- set is_key = 'lower(name) in (' ~ tidemark.string_literals(cfg['keys'] | map('lower')) ~ ')'
         ~ ' or coalesce(map_contains_key(' ~ tidemark._key_texts_expr(cfg) ~ ', name), false)' -%}
     {%- set struct_of_nothing = '[{]("scale":0,"value":"AA=="|"srid":.*)?[}]' -%}
-    {%- set is_nothing = "text is null or text rlike '^(0*(E[+-]?[0-9]+)?|0*[.]0*|false|AA==|" ~ struct_of_nothing
+    {%- set is_nothing = "text is null or text rlike '^(0*(E[+-]?[0-9]+)?|0*[.]0*|false|AA==|"
+        ~ struct_of_nothing
         ~ "|\\\\[\\\\]|1970-01-01.*|00:00:00.*|[0-]+|P[T0YMDHS]*)$'" -%}
-    {%- set told = 'map_entries(map_filter(_before_texts, (name, text) -> not (' ~ is_key ~ ' or ' ~ is_nothing ~ ')))' -%}
+    {%- set told = 'map_entries(map_filter(_before_texts, (name, text) -> not (' ~ is_key ~ ' or '
+        ~ is_nothing ~ ')))' -%}
     {%- set schema = "from_json(_schema_text, 'fields array<struct<field: string, fields: array<struct<field: string, default: variant>>>>')" -%}
-    {%- set fields = 'flatten(transform(filter(' ~ schema ~ ".fields, image -> image.field = 'before'), image -> image.fields))" -%}
+    {%- set fields = 'flatten(transform(filter(' ~ schema
+        ~ ".fields, image -> image.field = 'before'), image -> image.fields))" -%}
     {{ return("case when op = 'd' and _connector = 'postgresql' and _has_before then size(array_except(\n    transform(" ~ told
         ~ ", one -> concat(one.key, '=', one.value)),\n    coalesce(transform(" ~ fields
         ~ ", one -> concat(one.field, '=', try_cast(one.default as string))), array())\n)) = 0 end") }}
 {%- endmacro -%}
 
-{#- The type of a line: an envelope, one with a schema around it, or either of them within {topic, key, value}. Images are variants,
-    which keep numbers digit for digit; what a tool could have made a text of is a text. -#}
+{#- The type of a line: an envelope, one with a schema around it, or either of them within {topic, key,
+    value}. Images are variants, which keep numbers digit for digit; what a tool could have made a text of is
+    a text. -#}
 {%- macro _message_type() -%}
     {%- set source = 'struct<connector: string, name: string, ts_ms: string, ts_us: string, snapshot: string, db: string, schema: string, '
         ~ 'table: string, txId: string, lsn: string, gtid: string, file: string, pos: string, row: string, change_lsn: string, '
         ~ 'commit_lsn: string, event_serial_no: string, scn: string, rs_id: string, ssn: string>' -%}
-    {%- set envelope = 'before: variant, after: variant, source: ' ~ source ~ ', op: string, ts_ms: string, ts_us: string, '
+    {%- set envelope = 'before: variant, after: variant, source: ' ~ source
+        ~ ', op: string, ts_ms: string, ts_us: string, '
         ~ 'transaction: struct<id: string, total_order: string>, ddl: string, databaseName: string, tableChanges: string, status: string' -%}
     {%- set enveloped = envelope ~ ', schema: string, payload: struct<' ~ envelope ~ '>' -%}
-    {{ return('struct<' ~ enveloped ~ ', key: variant, value: struct<' ~ enveloped ~ '>, _id: string, _corrupt: string>') }}
+    {{ return('struct<' ~ enveloped ~ ', key: variant, value: struct<' ~ enveloped
+        ~ '>, _id: string, _corrupt: string>') }}
 {%- endmacro -%}
 
-{#- The message's key as an image: an object, its JSON as a text, or for one column of the key its value alone. -#}
+{#- The message's key as an image: an object, its JSON as a text, or for one column of the key its value
+    alone. -#}
 {%- macro _key_texts_expr(cfg) -%}
     {%- set key = "coalesce(try_variant_get(_key, '$.payload', 'variant'), _key)" -%}
     {%- set terms = ['try_cast(' ~ key ~ ' as map<string,string>)'] -%}
     {%- if cfg['keys'] -%}
-        {%- do terms.append('try_cast(try_parse_json(try_cast(' ~ key ~ ' as string)) as map<string,string>)') -%}
+        {%- do terms.append('try_cast(try_parse_json(try_cast(' ~ key
+            ~ ' as string)) as map<string,string>)') -%}
     {%- endif -%}
     {%- if cfg['keys'] | length == 1 -%}
-        {%- do terms.append('if(is_variant_null(' ~ key ~ '), null, map(' ~ tidemark.string_literal(cfg['keys'][0]) ~ ', try_cast(' ~ key ~ ' as string)))') -%}
+        {%- do terms.append('if(is_variant_null(' ~ key ~ '), null, map('
+            ~ tidemark.string_literal(cfg['keys'][0]) ~ ', try_cast(' ~ key ~ ' as string)))') -%}
     {%- endif -%}
     {{ return('coalesce(\n    ' ~ terms | join(',\n    ') ~ '\n)') }}
 {%- endmacro -%}
@@ -156,14 +168,16 @@ from positions
 {%- macro _lsn_numbers_expr(columns) -%}
     {%- set terms = [] -%}
     {%- for column in columns -%}
-        {%- do terms.append("transform(split(coalesce(" ~ column ~ ", '0:0:0'), ':'), part -> cast(conv(part, 16, 10) as bigint))") -%}
+        {%- do terms.append("transform(split(coalesce(" ~ column
+            ~ ", '0:0:0'), ':'), part -> cast(conv(part, 16, 10) as bigint))") -%}
     {%- endfor -%}
     {{ return(terms | join(' || ')) }}
 {%- endmacro -%}
 
 {#- The envelope of each line, wherever in the line it stands. -#}
 {%- macro _envelopes_sql(arrived, line_num) -%}
-{%- set names = ['before', 'after', 'source', 'op', 'ts_ms', 'ts_us', 'transaction', 'ddl', 'databaseName', 'tableChanges', 'status'] -%}
+{%- set names = ['before', 'after', 'source', 'op', 'ts_ms', 'ts_us', 'transaction', 'ddl', 'databaseName',
+    'tableChanges', 'status'] -%}
 messages as (
     select
         value as _raw_payload,

@@ -1,5 +1,5 @@
-{#- What a batch of events holds, up to a landing number if one is given, a row per kind, problem, schema and table: counts and the shapes of
-    its images. -#}
+{#- What a batch of events holds, up to a landing number if one is given, a row per kind, problem, schema and
+    table: counts and the shapes of its images. -#}
 {%- macro event_figures_sql(events, up_to=none) -%}
 select
     _kind,
@@ -19,9 +19,10 @@ where _landing_num < {{ up_to }}
 group by all
 {%- endmacro -%}
 
-{#- The DDL events of a batch, in landing order. The number of a row, which is not deterministic, keeps Spark from working out the kind within
-    the filter: where a stage is too large to be compiled as a whole, the code that Spark 4.1 makes of such a predicate alone ends in a
-    NullPointerException, as a common part of it is taken before it is there. -#}
+{#- The DDL events of a batch, in landing order. The number of a row, which is not deterministic, keeps Spark
+    from working out the kind within the filter: where a stage is too large to be compiled as a whole, the
+    code that Spark 4.1 makes of such a predicate alone ends in a NullPointerException, as a common part of it
+    is taken before it is there. -#}
 {%- macro ddl_events_sql(events) -%}
 select
     _landing_num,

@@ -1,7 +1,8 @@
-{#- The files of a landing folder that are to be read, in name order: those that no commit has read to the end and those that changed
-    since. A file keeps the number that it was first read under (`_file_number`, NULL for a new one), which its lines are known by;
-    `_last_number` is the greatest that was given, or -1. What the commits `undone`, which were rolled back, had read counts as not read:
-    `_owed_number` is the one under which it was read first of what is owed again, by those or as it was read in part; NULL of a file that is
+{#- The files of a landing folder that are to be read, in name order: those that no commit has read to the end
+    and those that changed since. A file keeps the number that it was first read under (`_file_number`, NULL
+    for a new one), which its lines are known by; `_last_number` is the greatest that was given, or -1. What
+    the commits `undone`, which were rolled back, had read counts as not read: `_owed_number` is the one under
+    which it was read first of what is owed again, by those or as it was read in part; NULL of a file that is
     new, or that has changed since all of it was read. -#}
 {%- macro event_files_sql(location, landed, undone=[]) -%}
 with present as (
@@ -27,7 +28,8 @@ present_and_landed as (
         cast(null as bigint),
         cast(null as timestamp),
         _file_number,
-        {{ 'if(_commit_id in (' ~ undone | join(', ') ~ '), null, struct(_is_whole, _file_size, _file_time, _file_number))' if undone
+        {{ 'if(_commit_id in (' ~ undone | join(', ')
+            ~ '), null, struct(_is_whole, _file_size, _file_time, _file_number))' if undone
             else 'struct(_is_whole, _file_size, _file_time, _file_number)' }},
         _commit_id
     from {{ landed }}
@@ -86,7 +88,8 @@ where landed._commit_id in ({{ commit_ids | join(', ') }})
 order by landed.{{ tidemark.landed_file() }} asc nulls last
 {%- endmacro -%}
 
-{#- The rows of these files as Spark reads them: to be cached, because `_row` numbers them within this one read. -#}
+{#- The rows of these files as Spark reads them: to be cached, because `_row` numbers them within this one
+    read. -#}
 {%- macro event_lines_sql(location, files, is_parquet=false) -%}
 select
     *,
@@ -103,22 +106,27 @@ where _metadata.file_path in ({{ tidemark.string_literals(files | map(attribute=
     {{ return(false) }}
 {%- endmacro -%}
 
-{#- By what a line is known, as an expression of `_landing_num`: with the number that its file was first read under, whatever the file
-    arrives with now. A model that names its columns passes on the one number; both are in it. Files arrive with numbers without gap. -#}
+{#- By what a line is known, as an expression of `_landing_num`: with the number that its file was first read
+    under, whatever the file arrives with now. A model that names its columns passes on the one number; both
+    are in it. Files arrive with numbers without gap. -#}
 {%- macro line_num_expr(files) -%}
     {%- if not tidemark.files_read_again(files) -%}{{ return('_landing_num') }}{%- endif -%}
     {%- set later = [] -%}
     {%- for file in files | sort(attribute='_arrival_number') -%}{%- do later.append(file['_arrival_number'] - file['_file_number']) -%}{%- endfor -%}
-    {%- set place = 'cast(shiftright(_landing_num, 32) - ' ~ files | map(attribute='_arrival_number') | min ~ ' as int)' -%}
-    {{ return('(_landing_num - coalesce(get(array(' ~ later | join(', ') ~ '), ' ~ place ~ '), 0) * 4294967296)') }}
+    {%- set place = 'cast(shiftright(_landing_num, 32) - ' ~ files | map(attribute='_arrival_number') | min
+        ~ ' as int)' -%}
+    {{ return('(_landing_num - coalesce(get(array(' ~ later | join(', ') ~ '), ' ~ place
+        ~ '), 0) * 4294967296)') }}
 {%- endmacro -%}
 
-{#- The same rows numbered: `_landing_num` is the number that the file arrives with (32 bits) and the line's, so that it rises with files
-    in the order in which they are read and lines in file order; a file that is read again comes after all that was read before. -#}
+{#- The same rows numbered: `_landing_num` is the number that the file arrives with (32 bits) and the line's,
+    so that it rises with files in the order in which they are read and lines in file order; a file that is
+    read again comes after all that was read before. -#}
 {%- macro landed_lines_view_sql(view, lines, files) -%}
 {%- set numbers = [] -%}
 {%- for file in files -%}
-    {%- do numbers.append('(' ~ tidemark.string_literal(file['_file']) ~ ', ' ~ file['_arrival_number'] ~ ')') -%}
+    {%- do numbers.append('(' ~ tidemark.string_literal(file['_file']) ~ ', ' ~ file['_arrival_number']
+        ~ ')') -%}
 {%- endfor -%}
 create or replace temporary view {{ view }} as
 with split_lines as (

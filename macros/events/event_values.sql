@@ -1,25 +1,32 @@
-{#- The text of a column in an image, by its name or, where that is not there, by a name that it had before. -#}
+{#- The text of a column in an image, by its name or, where that is not there, by a name that it had before.
+    -#}
 {%- macro _image_text_expr(image, column) -%}
     {%- set terms = [] -%}
-    {%- for source in column['sources'] -%}{%- do terms.append(image ~ '[' ~ tidemark.string_literal(source) ~ ']') -%}{%- endfor -%}
+    {%- for source in column['sources'] -%}{%- do terms.append(image ~ '[' ~ tidemark.string_literal(source)
+        ~ ']') -%}{%- endfor -%}
     {{ return('coalesce(' ~ terms | join(', ') ~ ')' if terms | length > 1 else terms[0]) }}
 {%- endmacro -%}
 
 {#- Whether an expression reads a column. -#}
 {%- macro _reads_column(expression, name) -%}
-    {{ return(modules.re.search('(?i)(?<![\\w])' ~ modules.re.escape(name) ~ '(?![\\w])', expression) is not none) }}
+    {{ return(modules.re.search('(?i)(?<![\\w])' ~ modules.re.escape(name) ~ '(?![\\w])',
+        expression) is not none) }}
 {%- endmacro -%}
 
-{#- Whether a delete of PostgreSQL has a value that Debezium has made up. A time that is the epoch is none of a row, whatever the image
-    tells beside it: without an inline schema nobody knows the defaults of other columns. -#}
+{#- Whether a delete of PostgreSQL has a value that Debezium has made up. A time that is the epoch is none of
+    a row, whatever the image tells beside it: without an inline schema nobody knows the defaults of other
+    columns. -#}
 {%- macro _is_made_up_expr(plan, column) -%}
-    {%- if plan.get('decoded') -%}{{ return(tidemark.quote_identifier('_tidemark_made_up_' ~ column['name'])) }}{%- endif -%}
+    {%- if plan.get('decoded') -%}{{ return(tidemark.quote_identifier('_tidemark_made_up_'
+        ~ column['name'])) }}{%- endif -%}
     {%- if column['type'] != 'date' and not column['type'].startswith('timestamp') -%}{{ return('_is_key_image') }}{%- endif -%}
-    {{ return('(_is_key_image or _is_key_image is not null and ' ~ tidemark.quote_identifier('_tidemark_text_' ~ column['name'])
+    {{ return('(_is_key_image or _is_key_image is not null and '
+        ~ tidemark.quote_identifier('_tidemark_text_' ~ column['name'])
         ~ " rlike '^(0|1970-01-01([T ]00:00:00[.0]*)?Z?)$')") }}
 {%- endmacro -%}
 
-{#- The typed value of a text; where schemas of the batch encode a column differently, by the event's schema. -#}
+{#- The typed value of a text; where schemas of the batch encode a column differently, by the event's schema.
+    -#}
 {%- macro _decoded_expr(plan, column, prefix) -%}
     {%- set text = tidemark.quote_identifier(prefix ~ column['name']) -%}
     {%- set by_schema = column['encodings'] -%}
@@ -28,7 +35,8 @@
     {%- endif -%}
     {%- set branches = [] -%}
     {%- for schema_id, encoding in by_schema.items() -%}
-        {%- do branches.append('when _schema_id ' ~ ('= ' ~ tidemark.string_literal(schema_id) if schema_id else 'is null') ~ ' then '
+        {%- do branches.append('when _schema_id '
+            ~ ('= ' ~ tidemark.string_literal(schema_id) if schema_id else 'is null') ~ ' then '
             ~ tidemark.decode_expr(text, encoding, column['type'])) -%}
     {%- endfor -%}
     {{ return('case ' ~ branches | join('\n') ~ ' end') }}
@@ -49,12 +57,13 @@
     {%- if not plan['typed'] -%}{{ return(tidemark.quote_identifier(column['name'])) }}{%- endif -%}
     {%- if not column['arrived'] -%}{{ return('cast(null as ' ~ column['type'] ~ ')') }}{%- endif -%}
     {{ return(tidemark.quote_identifier(
-        column['source_name'] if column['source_type'] == column['type'] else '_tidemark_value_' ~ column['name']
+        column['source_name'] if column['source_type'] == column['type']
+            else '_tidemark_value_' ~ column['name']
     )) }}
 {%- endmacro -%}
 
-{#- A value of the image before. A column of the key that it leaves out has not changed, so that it is what the image after has; NULL says
-    the same where no key may be NULL. -#}
+{#- A value of the image before. A column of the key that it leaves out has not changed, so that it is what
+    the image after has; NULL says the same where no key may be NULL. -#}
 {%- macro _before_value_expr(plan, column) -%}
     {%- set name = tidemark.quote_identifier('_before_' ~ column['name']) -%}
     {%- set value = tidemark._typed_value_expr(plan, column) -%}
@@ -72,7 +81,8 @@
     {%- if column['before_arrived'] and tidemark._nested_kind(column['type']) -%}
         {{ return(tidemark.cast_by_name_expr(name, column['before_type'], column['type'])['value']) }}
     {%- endif -%}
-    {%- set before = 'cast(' ~ (name if column['before_arrived'] else 'null') ~ ' as ' ~ column['type'] ~ ')' -%}
+    {%- set before = 'cast(' ~ (name if column['before_arrived'] else 'null') ~ ' as ' ~ column['type']
+        ~ ')' -%}
     {%- if not is_shared or not plan['keys'] | selectattr('before_arrived') | list -%}{{ return(before) }}{%- endif -%}
     {%- if not column['before_arrived'] -%}{{ return(value) }}{%- endif -%}
     {{ return('coalesce(' ~ before ~ ', ' ~ value ~ ')' if column['not_null'] else before) }}
@@ -100,9 +110,11 @@
     {{ return(terms | join(' or ') if terms else 'false') }}
 {%- endmacro -%}
 
-{#- The fields, as lists of names, whose NULL in an update leaves them as they are: of structs that `ignore_null_updates` chooses. -#}
+{#- The fields, as lists of names, whose NULL in an update leaves them as they are: of structs that
+    `ignore_null_updates` chooses. -#}
 {%- macro partial_paths(cfg, plan, column) -%}
-    {%- if not plan['keyed'] or column['key'] or not tidemark.is_chosen(cfg['ignore_null_updates'], column['name']) -%}{{ return([]) }}{%- endif -%}
+    {%- if not plan['keyed'] or column['key']
+        or not tidemark.is_chosen(cfg['ignore_null_updates'], column['name']) -%}{{ return([]) }}{%- endif -%}
     {{ return(tidemark._field_paths([column['name']], column['type'])) }}
 {%- endmacro -%}
 
@@ -125,11 +137,14 @@
     {{ return(holder ~ ' is not null and ' ~ holder ~ '.`' ~ names[-1] ~ '` is null') }}
 {%- endmacro -%}
 
-{#- Of an insert that may be half of a change of the key, the first column whose value the database did not log. -#}
+{#- Of an insert that may be half of a change of the key, the first column whose value the database did not
+    log. -#}
 {%- macro _unavailable_column_expr(plan) -%}
     {%- set branches = [] -%}
-    {%- for column in plan['columns'] if not column['key'] and not column.get('stays') and not plan.get('decoded') -%}
-        {%- do branches.append('when _may_be_move and ' ~ tidemark._is_unavailable_expr(column) ~ ' then ' ~ tidemark.string_literal(column['name'])) -%}
+    {%- for column in plan['columns']
+        if not column['key'] and not column.get('stays') and not plan.get('decoded') -%}
+        {%- do branches.append('when _may_be_move and ' ~ tidemark._is_unavailable_expr(column) ~ ' then '
+            ~ tidemark.string_literal(column['name'])) -%}
     {%- endfor -%}
     {{ return('case\n    ' ~ branches | join('\n    ') ~ '\nend' if branches else 'cast(null as string)') }}
 {%- endmacro -%}
@@ -141,11 +156,12 @@
     ) }}
 {%- endmacro -%}
 
-{#- True where the image before names a row. One that a column of the key is never NULL in has a value there; where all of them may be
-    NULL, a line says it by their names. -#}
+{#- True where the image before names a row. One that a column of the key is never NULL in has a value there;
+    where all of them may be NULL, a line says it by their names. -#}
 {%- macro _has_before_key_expr(cfg, plan) -%}
     {%- set terms = [] -%}
-    {%- if cfg['format'] != 'debezium' and not plan['typed'] and not plan['keys'] | selectattr('not_null') | list -%}
+    {%- if cfg['format'] != 'debezium' and not plan['typed']
+        and not plan['keys'] | selectattr('not_null') | list -%}
         {%- do terms.append('_image_before is not null') -%}
     {%- endif -%}
     {%- for column in plan['keys'] -%}

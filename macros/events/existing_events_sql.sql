@@ -1,6 +1,6 @@
-{#- What a batch of events meets, for replayed_keys_sql() and replayed_copies_sql(): the rows that stand, each the start of a timeline,
-    or with `load.late` the log in force of all keys that the batch touches. `load.everything`: of all keys, because something concerns
-    the whole table. -#}
+{#- What a batch of events meets, for replayed_keys_sql() and replayed_copies_sql(): the rows that stand, each
+    the start of a timeline, or with `load.late` the log in force of all keys that the batch touches.
+    `load.everything`: of all keys, because something concerns the whole table. -#}
 {%- macro existing_events_sql(cfg, plan, relations, staged, load) -%}
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set by = '_key_hash' if plan['keyed'] else '_row_hash' -%}

@@ -1,6 +1,7 @@
-{#- The derived rows as what is to be written: all of them, or, for late events, those that differ from the log's, with a mark
-    (`_supersedes`) on each stored row that does not hold any more. Of columns that the source has dropped since (`kept_gone`), of which
-    the derived rows know nothing, each has what it had, and differs as little if one of them was all that it changed. -#}
+{#- The derived rows as what is to be written: all of them, or, for late events, those that differ from the
+    log's, with a mark (`_supersedes`) on each stored row that does not hold any more. Of columns that the
+    source has dropped since (`kept_gone`), of which the derived rows know nothing, each has what it had, and
+    differs as little if one of them was all that it changed. -#}
 {%- macro log_difference_sql(cfg, plan, sources, load) -%}
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set meta = tidemark.event_meta_columns(cfg) -%}
@@ -8,7 +9,8 @@
 {%- set gone = plan.get('kept_gone', []) | map(attribute='name') | list -%}
 {#- of a table without key the rows are known by the hash that they have, and none changes -#}
 {%- set heals = gone and plan['keyed'] -%}
-{%- set columns = names + ['_key_hash', '_row_hash', '_operation', '_changed_columns', '_unsupplied'] + meta -%}
+{%- set columns = names + ['_key_hash', '_row_hash', '_operation', '_changed_columns', '_unsupplied']
+    + meta -%}
 {%- if not load['late'] -%}
 select
     {{ tidemark.column_list_expr(columns) }},
@@ -25,14 +27,17 @@ differences as (
         if(derived._event_id is null{% if heals %} or (derived._source_operation = 'ADD_COLUMN' and {{ tidemark._derived_operation_expr(heals) }} = 'N'){% endif %}, null, struct({{ tidemark._wanted_list(plan, columns) }},
             coalesce(logged._business_date, {{ today }}) as _business_date,
             coalesce(logged._eff_start_date, {{ today }}) as _eff_start_date,
-            coalesce(logged._batch_id, {{ '' if cfg['on_tie'] == 'content' else 'if(derived._tidemark_order.batch > 0, derived._tidemark_order.batch, null), ' }}{{ load['batch_id'] }}) as _batch_id,
+            coalesce(logged._batch_id, {{ '' if cfg['on_tie'] == 'content'
+                else 'if(derived._tidemark_order.batch > 0, derived._tidemark_order.batch, null), ' }}{{ load['batch_id'] }}) as _batch_id,
             cast(null as bigint) as _supersedes)) as wanted,
-        if(logged._event_id is null, null, struct({{ tidemark.column_list_expr(names + gone + columns[names | length:], 'logged') | replace('\n    ', ' ') }},
+        if(logged._event_id is null, null, struct({{ tidemark.column_list_expr(names + gone
+            + columns[names | length:], 'logged') | replace('\n    ', ' ') }},
             logged._business_date, logged._eff_start_date, logged._batch_id, logged._commit_id as _supersedes)) as replaced
     from derived
     full outer join (select *{% if heals %}, {{ tidemark._kept_list(cfg, plan) | indent(8) }}{% endif %} from {{ sources['existing'] }} where _key_hash is not null) as logged
         on
-            derived.{{ '_key_hash' if plan['keyed'] else '_tidemark_group' }} = logged.{{ '_key_hash' if plan['keyed'] else '_tidemark_group' }}
+            derived.{{ '_key_hash' if plan['keyed'] else '_tidemark_group' }} = logged.{{ '_key_hash'
+                if plan['keyed'] else '_tidemark_group' }}
             and derived._event_id = logged._event_id
             and derived._source_operation = logged._source_operation
             {%- if not plan['keyed'] %}
@@ -55,7 +60,8 @@ differences as (
 {% set rows = 'select\n    inline(array_compact(array(wanted, replaced)))\nfrom differences' -%}
 {%- if heals %}
 select
-    {{ tidemark.column_list_expr(names + gone + columns[names | length:] + ['_business_date', '_eff_start_date', '_batch_id', '_supersedes'])
+    {{ tidemark.column_list_expr(names + gone + columns[names | length:]
+        + ['_business_date', '_eff_start_date', '_batch_id', '_supersedes'])
         | replace('`_row_hash`', tidemark._whole_hash_expr(cfg, plan)) }}
 from (
     {{ rows | indent(4) }}
@@ -66,45 +72,59 @@ from (
 {%- endif -%}
 {%- endmacro -%}
 
-{#- The hash of a row that is derived anew, with what it has in columns that are gone: by that it differs from the one before. -#}
+{#- The hash of a row that is derived anew, with what it has in columns that are gone: by that it differs from
+    the one before. -#}
 {%- macro _whole_hash_expr(cfg, plan) -%}
-    {{ return('if(_supersedes is null and _row_hash is not null, ' ~ tidemark.row_hash_expr(plan['compared'] + plan['kept_gone'], cfg['hash'])
+    {{ return('if(_supersedes is null and _row_hash is not null, '
+        ~ tidemark.row_hash_expr(plan['compared'] + plan['kept_gone'], cfg['hash'])
         ~ ', _row_hash) as `_row_hash`') }}
 {%- endmacro -%}
 
 {#- Columns of a row that is derived anew. -#}
 {%- macro _wanted_list(plan, columns) -%}
-    {%- set gone, names = plan.get('kept_gone', []) | map(attribute='name') | list, plan['columns'] | map(attribute='name') | list -%}
-    {%- set told = {'_operation': tidemark._derived_operation_expr(true), '_changed_columns': tidemark._derived_changes_expr(plan)}
+    {%- set gone, names = plan.get('kept_gone', []) | map(attribute='name') | list,
+        plan['columns'] | map(attribute='name') | list -%}
+    {%- set told = {'_operation': tidemark._derived_operation_expr(true),
+        '_changed_columns': tidemark._derived_changes_expr(plan)}
         if gone and plan['keyed'] else {} -%}
-    {%- set terms = [tidemark.column_list_expr(names, 'derived')] + ([tidemark.column_list_expr(gone, 'logged')] if gone else []) -%}
+    {%- set terms = [tidemark.column_list_expr(names, 'derived')]
+        + ([tidemark.column_list_expr(gone, 'logged')] if gone else []) -%}
     {%- for name in columns[names | length:] -%}
-        {%- do terms.append(told[name] ~ ' as ' ~ name if name in told else tidemark.column_list_expr([name], 'derived')) -%}
+        {%- do terms.append(told[name] ~ ' as ' ~ name if name in told
+            else tidemark.column_list_expr([name], 'derived')) -%}
     {%- endfor -%}
     {{ return(terms | join(', ') | replace('\n    ', ' ')) }}
 {%- endmacro -%}
 
-{#- What is to be known of a stored row: its hash without the columns that are gone, and whether it changed one of them. It has others than
-    the row before then, as have those from after the drop: where nothing tells what they changed, NULL is taken for that. -#}
+{#- What is to be known of a stored row: its hash without the columns that are gone, and whether it changed
+    one of them. It has others than the row before then, as have those from after the drop: where nothing
+    tells what they changed, NULL is taken for that. -#}
 {%- macro _kept_list(cfg, plan) -%}
     {%- set of_gone, given = tidemark.row_hash_expr(plan['kept_gone'], cfg['hash']), [] -%}
-    {%- for column in plan['kept_gone'] -%}{%- do given.append(tidemark.quote_identifier(column['name']) ~ ' is not null') -%}{%- endfor -%}
-    {{ return(tidemark.row_hash_expr(plan['compared'], cfg['hash']) ~ " as _kept_hash,\n_operation = 'U' and if(_changed_columns is null, "
-        ~ given | join(' or ') ~ ', size(' ~ tidemark._changes_of_gone_expr(plan, '_changed_columns') ~ ') > 0) and not (' ~ of_gone
-        ~ ' <=> lag(' ~ of_gone ~ ') over (partition by _key_hash order by _tidemark_order asc nulls first)) as _changes_gone') }}
+    {%- for column in plan['kept_gone'] -%}{%- do given.append(tidemark.quote_identifier(column['name'])
+        ~ ' is not null') -%}{%- endfor -%}
+    {{ return(tidemark.row_hash_expr(plan['compared'], cfg['hash'])
+        ~ " as _kept_hash,\n_operation = 'U' and if(_changed_columns is null, "
+        ~ given | join(' or ') ~ ', size(' ~ tidemark._changes_of_gone_expr(plan, '_changed_columns')
+            ~ ') > 0) and not (' ~ of_gone
+        ~ ' <=> lag(' ~ of_gone
+            ~ ') over (partition by _key_hash order by _tidemark_order asc nulls first)) as _changes_gone') }}
 {%- endmacro -%}
 
-{#- Of the names of changed columns those that are no column's any more, under the name that it has or had first. -#}
+{#- Of the names of changed columns those that are no column's any more, under the name that it has or had
+    first. -#}
 {%- macro _changes_of_gone_expr(plan, names) -%}
     {%- set gone, present = [], [] -%}
     {%- for column in plan['kept_gone'] -%}{%- do gone.extend([column['name'], column['hash_name']]) -%}{%- endfor -%}
     {%- for column in plan['columns'] -%}{%- do present.extend([column['name'], column['hash_name']]) -%}{%- endfor -%}
-    {{ return('array_except(' ~ names ~ ', array(' ~ tidemark.string_literals(present | reject('in', gone) | unique) ~ '))') }}
+    {{ return('array_except(' ~ names ~ ', array('
+        ~ tidemark.string_literals(present | reject('in', gone) | unique) ~ '))') }}
 {%- endmacro -%}
 
 {#- What a row does to its key: also a change of columns that are gone is one. -#}
 {%- macro _derived_operation_expr(heals) -%}
-    {{ return("if(derived._operation = 'N' and logged._changes_gone, 'U', derived._operation)" if heals else 'derived._operation') }}
+    {{ return("if(derived._operation = 'N' and logged._changes_gone, 'U', derived._operation)" if heals
+        else 'derived._operation') }}
 {%- endmacro -%}
 
 {#- The columns that it changes. -#}

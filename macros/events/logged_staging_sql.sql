@@ -1,6 +1,6 @@
-{#- Staging as the log tells it, for one that was dropped: a row for each event in force. Where it came from (`_landing_num`,
-    `_database`, `_table`) and the images that are no change (`_before_<column>` of an update) the log does not have, nor what tells
-    equal rows of a table without key apart. -#}
+{#- Staging as the log tells it, for one that was dropped: a row for each event in force. Where it came from
+    (`_landing_num`, `_database`, `_table`) and the images that are no change (`_before_<column>` of an
+    update) the log does not have, nor what tells equal rows of a table without key apart. -#}
 {%- macro logged_staging_sql(cfg, plan, relations) -%}
 {%- set deletes = "log._source_operation = 'DELETE'" -%}
 {%- set told = {
@@ -13,11 +13,14 @@
     {%- set quoted = tidemark.quote_identifier(column['name']) -%}
     {%- do told.update({column['name']: 'log.' ~ quoted}) -%}
     {%- if not column['key'] -%}
-        {%- do told.update({column['name']: 'if(array_contains(log._unsupplied, ' ~ tidemark.string_literal(column['name']) ~ '), null, log.' ~ quoted ~ ')'}) -%}
+        {%- do told.update({column['name']: 'if(array_contains(log._unsupplied, '
+            ~ tidemark.string_literal(column['name']) ~ '), null, log.' ~ quoted ~ ')'}) -%}
     {%- endif -%}
-    {%- do told.update({'_before_' ~ column['name']: 'if(' ~ deletes ~ ', log.' ~ quoted ~ ', departures.' ~ quoted ~ ')'}) -%}
+    {%- do told.update({'_before_' ~ column['name']: 'if(' ~ deletes ~ ', log.' ~ quoted ~ ', departures.'
+        ~ quoted ~ ')'}) -%}
 {%- endfor -%}
-{%- set untold = ['_landing_num', '_database', '_table', '_before_row_hash'] + tidemark.counting_columns(cfg) -%}
+{%- set untold = ['_landing_num', '_database', '_table', '_before_row_hash']
+    + tidemark.counting_columns(cfg) -%}
 select
     {%- for column in tidemark.staging_columns(cfg, plan) %}
     {%- set name = column['name'] %}

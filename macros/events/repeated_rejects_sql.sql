@@ -1,5 +1,6 @@
-{#- Staged events of which those that were rejected before, for the same reason, are no rejects again but events that come again.
-    `rejects` has the rejects of former batches, `condition` says which of the staged ones are looked up there. -#}
+{#- Staged events of which those that were rejected before, for the same reason, are no rejects again but
+    events that come again. `rejects` has the rejects of former batches, `condition` says which of the staged
+    ones are looked up there. -#}
 {%- macro repeated_rejects_sql(staged, rejects, condition) -%}
 select
     staged.* except (_reject_reason, _raw_payload, _is_duplicate),

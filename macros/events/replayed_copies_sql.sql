@@ -112,8 +112,10 @@ select
     {{ tidemark.column_list_expr(names) }},
     _row_hash as _tidemark_group,
     case when _source_operation = 'DELETE' then -1 when _row_hash = _before_row_hash then 0 else 1 end as _tidemark_step,
-    {{ 'cast(_ordinal as bigint)' if '_ordinal' in tidemark.counting_columns(cfg) else 'cast(null as bigint)' }} as _tidemark_nth,
-    {{ tidemark.place_expr(cfg, sequence, "if(_source_operation = 'DELETE', 2, 1)", '_event_id', [load['batch_id'], '_sequence_num']) }} as _tidemark_order,
+    {{ 'cast(_ordinal as bigint)' if '_ordinal' in tidemark.counting_columns(cfg)
+        else 'cast(null as bigint)' }} as _tidemark_nth,
+    {{ tidemark.place_expr(cfg, sequence, "if(_source_operation = 'DELETE', 2, 1)", '_event_id',
+        [load['batch_id'], '_sequence_num']) }} as _tidemark_order,
     {{ tidemark._meta_list(cfg, "if(_before_row_hash <> _row_hash, 'MOVE_IN', _source_operation)") }}
 from {{ staged }}
 where _is_usable and _tidemark_effect in ('upsert', 'delete')
@@ -131,14 +133,16 @@ from {{ staged }}
 where _is_usable and _before_row_hash <> _row_hash
 {%- endmacro -%}
 
-{#- Whether deletes of copies that are not there are kept in mind: events have a sequence, by which some come late. -#}
+{#- Whether deletes of copies that are not there are kept in mind: events have a sequence, by which some come
+    late. -#}
 {%- macro counts_below_zero(cfg) -%}
     {{ return(not cfg['keys'] and tidemark.can_tie(cfg)) }}
 {%- endmacro -%}
 
 {#- How many copies of a row there are after each step, and were before it; `never_below` zero or not. -#}
 {%- macro _copy_counts_sql(values, never_below) -%}
-{%- set before_read = 'coalesce(_tidemark_sum_before_read, 0)' ~ (' - least(coalesce(_tidemark_least, 0), 0)' if never_below else '') -%}
+{%- set before_read = 'coalesce(_tidemark_sum_before_read, 0)'
+    ~ (' - least(coalesce(_tidemark_least, 0), 0)' if never_below else '') -%}
 {%- set so_far = 'order by _tidemark_order asc nulls first rows between unbounded preceding and current row' -%}
 segments as (
     select
@@ -150,7 +154,8 @@ segments as (
     from timeline
 ),
 
-{# What the segment starts with: nothing after a TRUNCATE, the rows it read after a SNAPSHOT, else what stood. -#}
+{# What the segment starts with: nothing after a TRUNCATE, the rows it read after a SNAPSHOT, else what stood.
+    -#}
 starts as (
     select
         *,

@@ -95,8 +95,8 @@ compared as (
 {%- endif -%}
 {%- endmacro -%}
 
-{#- A value of which updates may leave out fields: a struct of the last values that each of its fields was given since the row is there.
-    A struct is there if the last that gave it, or a part of it, was. -#}
+{#- A value of which updates may leave out fields: a struct of the last values that each of its fields was
+    given since the row is there. A struct is there if the last that gave it, or a part of it, was. -#}
 {%- macro _filled_field_expr(load, path, type, so_far) -%}
     {%- set names, held_by = [], [] -%}
     {%- for field in path -%}
@@ -111,11 +111,13 @@ compared as (
         {%- set given = given ~ " or _tidemark_effect = 'fill' and _tidemark_is_there and not " ~ missing -%}
     {%- endif -%}
     {%- set own = 'if(' ~ missing ~ " and not _source_operation <=> 'MOVE_IN', null, " ~ value ~ ')' -%}
-    {%- set last = 'last_value(if(' ~ given ~ ', struct(' ~ own ~ (' is not null' if is_struct else '') ~ ' as value), null), true) over (' ~ so_far ~ ').value' -%}
+    {%- set last = 'last_value(if(' ~ given ~ ', struct(' ~ own ~ (' is not null' if is_struct else '')
+        ~ ' as value), null), true) over (' ~ so_far ~ ').value' -%}
     {%- if not is_struct -%}{{ return(last) }}{%- endif -%}
     {%- set fields = [] -%}
     {%- for field in tidemark._struct_fields(type[type.index('<') + 1:-1]) -%}
-        {%- do fields.append(tidemark.string_literal(field['name']) ~ ', ' ~ tidemark._filled_field_expr(load, path + [field['name']], field['type'], so_far)) -%}
+        {%- do fields.append(tidemark.string_literal(field['name']) ~ ', '
+            ~ tidemark._filled_field_expr(load, path + [field['name']], field['type'], so_far)) -%}
     {%- endfor -%}
     {{ return('if(' ~ last ~ ', named_struct(\n    ' ~ fields | join(',\n    ') ~ '\n), null)') }}
 {%- endmacro -%}
@@ -127,11 +129,13 @@ compared as (
         {%- do fields.append('has_' ~ field['name'] ~ ':boolean,' ~ field['name'] ~ ':' ~ field['type']) -%}
     {%- endfor -%}
     {%- set sequence = 'struct<' ~ fields | join(',') ~ '>' if sequence_type else 'bigint' -%}
-    {{ return('struct<sequence:' ~ sequence ~ ('' if cfg['on_tie'] == 'content' else ',batch:bigint,line:bigint') ~ ',tie:int,event:string>') }}
+    {{ return('struct<sequence:' ~ sequence
+        ~ ('' if cfg['on_tie'] == 'content' else ',batch:bigint,line:bigint') ~ ',tie:int,event:string>') }}
 {%- endmacro -%}
 
-{#- Rows with the values that their events did not bring: the last that were given since the row is there. What the log has in their place
-    is what had been given by then: it counts as nothing where a late delete took the row away before. -#}
+{#- Rows with the values that their events did not bring: the last that were given since the row is there.
+    What the log has in their place is what had been given by then: it counts as nothing where a late delete
+    took the row away before. -#}
 {%- macro _filled_sql(cfg, plan, load) -%}
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set carried = names if load['fills'] else load['carried'] -%}
@@ -176,11 +180,12 @@ filled as (
 
 {#- The events of a key in their order, or the window up to one of them: `end`. -#}
 {%- macro _of_key(end=none) -%}
-    {{ return('partition by _key_hash order by _tidemark_order asc nulls first' ~ (' rows between unbounded preceding and ' ~ end if end else '')) }}
+    {{ return('partition by _key_hash order by _tidemark_order asc nulls first'
+        ~ (' rows between unbounded preceding and ' ~ end if end else '')) }}
 {%- endmacro -%}
 
-{#- Events as rows of the log, with their effect; what has none, such as a fill of a row that is not there, is left out. A fill that changes
-    nothing may have filled a column that is gone. -#}
+{#- Events as rows of the log, with their effect; what has none, such as a fill of a row that is not there, is
+    left out. A fill that changes nothing may have filled a column that is gone. -#}
 {%- macro _derived_rows_sql(cfg, plan, load) -%}
 derived as (
     select
@@ -197,7 +202,8 @@ derived as (
         {%- if cfg['changed_columns'] %}
         case
             when _tidemark_operation = 'U'
-                then {{ tidemark.changed_columns_expr(plan['compared'], '_tidemark_before', 'compared') | indent(16) }}
+                then {{ tidemark.changed_columns_expr(plan['compared'], '_tidemark_before',
+                    'compared') | indent(16) }}
         end as _changed_columns,
         {%- else %}
         cast(null as array<string>) as _changed_columns,
@@ -214,7 +220,8 @@ derived as (
                 when _tidemark_is_other_row then 'N'
                 when _tidemark_effect = 'upsert' and not _tidemark_is_there then 'I'
                 when _tidemark_effect in ('upsert', 'fill') and _tidemark_is_there
-                    then if(_tidemark_before._row_hash = _row_hash, {{ "'N'" if plan.get('kept_gone') else "if(_tidemark_effect = 'upsert', 'N', null)" }}, 'U')
+                    then if(_tidemark_before._row_hash = _row_hash, {{ "'N'" if plan.get('kept_gone')
+                        else "if(_tidemark_effect = 'upsert', 'N', null)" }}, 'U')
                 when _tidemark_effect = 'delete' then if(_tidemark_is_there, 'D', 'N')
                 when _tidemark_effect = 'close' and _tidemark_is_there and _tidemark_bound > _tidemark_last.position then 'D'
             end as _tidemark_operation

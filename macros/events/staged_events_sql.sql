@@ -1,6 +1,7 @@
-{#- Every event of the entity's table, typed and hashed, with the reason why it cannot be used (NULL for a good one). The columns hold
-    the image that counts: after an INSERT or UPDATE, before a DELETE. `_unsupplied` names the columns that an update did not bring
-    (left out, an unavailable TOAST value, a NULL that is to be ignored). -#}
+{#- Every event of the entity's table, typed and hashed, with the reason why it cannot be used (NULL for a
+    good one). The columns hold the image that counts: after an INSERT or UPDATE, before a DELETE.
+    `_unsupplied` names the columns that an update did not bring (left out, an unavailable TOAST value, a NULL
+    that is to be ignored). -#}
 {%- macro staged_events_sql(cfg, plan, events, known, stretch) -%}
 {%- set before = plan['keys'] if plan['keyed'] else plan['columns'] -%}
 {%- set reasons = tidemark.event_reject_reasons(cfg, plan, before) -%}
@@ -9,13 +10,16 @@
 
 {{ tidemark._judged_events_sql(cfg, plan, before, reasons) }}
 
-{# What tells events apart needs them sorted: they have little more than their values by then. A tie is found after that. -#}
+{# What tells events apart needs them sorted: they have little more than their values by then. A tie is found
+    after that. -#}
 narrowed as (
     select
         * except (_raw_payload),
-        {%- set payload = "'*** (withheld: the entity has sensitive columns)'" if plan['sensitive'] else '_raw_payload' %}
+        {%- set payload = "'*** (withheld: the entity has sensitive columns)'" if plan['sensitive']
+            else '_raw_payload' %}
         {%- set moves = ' or _unavailable is not null' if tidemark._pairs_moves(cfg) else '' %}
-        {{ payload if rejects_ties else 'if(_reject_reason is not null' ~ moves ~ ', ' ~ payload ~ ', null)' }} as _raw_payload
+        {{ payload if rejects_ties
+            else 'if(_reject_reason is not null' ~ moves ~ ', ' ~ payload ~ ', null)' }} as _raw_payload
     from judged
 ),
 
@@ -30,20 +34,27 @@ hashed as (
 
 select
     * except (
-        _image_before, _unsupplied, _kind, _group, _may_be_move {{- ', _departed_key_hash' if known.get('departures') }}
-        {%- for name in ['_identity', '_content', '_delivery_hash', '_total_order'] if name not in tidemark.counting_columns(cfg) %}, {{ name }}{% endfor %}
+        _image_before, _unsupplied, _kind, _group, _may_be_move {{- ', _departed_key_hash'
+            if known.get('departures') }}
+        {%- for name in ['_identity', '_content', '_delivery_hash', '_total_order']
+            if name not in tidemark.counting_columns(cfg) %}, {{ name }}{% endfor %}
     ),
     {%- for column in before %}
-    _image_before.{{ tidemark.quote_identifier(column['name']) }} as {{ tidemark.quote_identifier('_before_' ~ column['name']) }},
+    _image_before.{{ tidemark.quote_identifier(column['name']) }} as {{ tidemark.quote_identifier('_before_'
+        ~ column['name']) }},
     {%- endfor %}
     if(_tidemark_effect = 'upsert' and size(_unsupplied) > 0, _unsupplied, null) as _unsupplied,
     _reject_reason is null and not _is_duplicate as _is_usable,
     {%- if plan['keyed'] %}
-    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _key_hash,
-    {{ 'coalesce(_departed_key_hash, ' if known.get('departures') }}{{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(cfg, plan)) | indent(4) }}{{ ')' if known.get('departures') }} as _before_key_hash
+    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'],
+        only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _key_hash,
+    {{ 'coalesce(_departed_key_hash, ' if known.get('departures') }}{{ tidemark.row_hash_expr(plan['keys'],
+        cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(cfg, plan)) | indent(4) }}{{ ')' if known.get('departures') }} as _before_key_hash
     {%- else %}
-    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _row_hash,
-    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], '_image_before', only_if="_reject_reason is null and _source_operation = 'UPDATE'") | indent(4) }} as _before_row_hash
+    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'],
+        only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _row_hash,
+    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], '_image_before',
+        only_if="_reject_reason is null and _source_operation = 'UPDATE'") | indent(4) }} as _before_row_hash
     {%- endif %}
 from told_apart
 {%- if rejects_ties %}
@@ -53,8 +64,8 @@ from told_apart
 {%- endif %}
 {%- endmacro -%}
 
-{#- With `on_tie: reject`: of events at one key and sequence the first counts, and those of the same content; so does what the log has
-    there. Rows of a snapshot are what the source holds, and decided by arrival. -#}
+{#- With `on_tie: reject`: of events at one key and sequence the first counts, and those of the same content;
+    so does what the log has there. Rows of a snapshot are what the source holds, and decided by arrival. -#}
 {%- macro _without_ties_sql(cfg, plan, known) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 ,
@@ -109,13 +120,15 @@ tied as (
 
 select
     * except (_tidemark_content, _tidemark_first, _tidemark_is_tie, _reject_reason, _raw_payload, _is_usable),
-    if(_tidemark_is_tie, {{ tidemark.string_literal('tie: ' ~ (cfg['sequence_by'] | join(', ') or '_sequence_num')) }}, _reject_reason) as _reject_reason,
+    if(_tidemark_is_tie, {{ tidemark.string_literal('tie: '
+        ~ (cfg['sequence_by'] | join(', ') or '_sequence_num')) }}, _reject_reason) as _reject_reason,
     if(_tidemark_is_tie or _reject_reason is not null, _raw_payload, null) as _raw_payload,
     _is_usable and not _tidemark_is_tie as _is_usable
 from tied
 {%- endmacro -%}
 
-{#- The statement up to the rows of which `sequence_by`, `apply_as_deletes` and `apply_as_truncates` are expressions. -#}
+{#- The statement up to the rows of which `sequence_by`, `apply_as_deletes` and `apply_as_truncates` are
+    expressions. -#}
 {%- macro _decoded_events_sql(plan, events, before, stretch) -%}
 {%- if plan.get('decoded') -%}
 with decoded as (
@@ -129,8 +142,8 @@ with decoded as (
 
 {%- macro _parsed_events_sql(plan, events, before, stretch) -%}
 with parsed_events as (
-    {#- The kind of an event is what its JSON says. Spark would look for it below the parsing, by parsing once more for
-        each field that it looks at, if the kind did not depend on the row's being there. #}
+    {#- The kind of an event is what its JSON says. Spark would look for it below the parsing, by parsing once
+        more for each field that it looks at, if the kind did not depend on the row's being there. #}
     select
         *,
         if(monotonically_increasing_id() >= 0, _kind, null) as _parsed_kind
@@ -159,8 +172,10 @@ images as (
 decoded as (
     select
         images.*
-        {%- for column in plan['source_columns'] if column['source_type'] != column['type'] and column['arrived'] %},
-        {{ tidemark.cast_expr(column, {}, 'images') }} as {{ tidemark.quote_identifier('_tidemark_value_' ~ column['name']) }}
+        {%- for column in plan['source_columns']
+            if column['source_type'] != column['type'] and column['arrived'] %},
+        {{ tidemark.cast_expr(column, {}, 'images') }} as {{ tidemark.quote_identifier('_tidemark_value_'
+            ~ column['name']) }}
         {%- endfor %}
     from images
 ),
@@ -171,7 +186,8 @@ decoded as (
 
 {#- What one of these expressions gives, to be looked at by Spark alone. -#}
 {%- macro event_expression_sql(plan, events, stretch, expression) -%}
-{{ tidemark._decoded_events_sql(plan, events, plan['keys'] if plan['keyed'] else plan['columns'], stretch) | trim | trim(',') }}
+{{ tidemark._decoded_events_sql(plan, events, plan['keys'] if plan['keyed'] else plan['columns'],
+    stretch) | trim | trim(',') }}
 
 select ({{ expression }})
 from decoded
@@ -179,7 +195,8 @@ from decoded
 
 {#- The truncates of a batch, in landing order. -#}
 {%- macro truncates_sql(cfg, plan, events) -%}
-{{ tidemark._decoded_events_sql(plan, events, plan['keys'] if plan['keyed'] else plan['columns'], {'from': none, 'to': none}) | trim | trim(',') }}
+{{ tidemark._decoded_events_sql(plan, events, plan['keys'] if plan['keyed'] else plan['columns'],
+    {'from': none, 'to': none}) | trim | trim(',') }}
 
 select
     _landing_num,
@@ -197,16 +214,18 @@ texts as (
     select
         *
         {%- for column in plan['source_columns'] %},
-        {{ tidemark._image_text_expr('_image', column) }} as {{ tidemark.quote_identifier('_tidemark_text_' ~ column['name']) }}
+        {{ tidemark._image_text_expr('_image', column) }} as {{ tidemark.quote_identifier('_tidemark_text_'
+            ~ column['name']) }}
         {%- endfor %}
         {%- for column in before %},
-        {{ tidemark._image_text_expr('_before', column) }} as {{ tidemark.quote_identifier('_tidemark_before_' ~ column['name']) }}
+        {{ tidemark._image_text_expr('_before', column) }} as {{ tidemark.quote_identifier('_tidemark_before_'
+            ~ column['name']) }}
         {%- endfor %}
     from images
 ),
 
-{# A placeholder for an unavailable value is no value, nor is one that is made up, by which rows would be ordered; `_tidemark_text_` still
-   tells them from nothing. -#}
+{# A placeholder for an unavailable value is no value, nor is one that is made up, by which rows would be
+    ordered; `_tidemark_text_` still tells them from nothing. -#}
 given as (
     select
         *
@@ -241,12 +260,15 @@ judged as (
         {%- for column in plan['columns'] %}
         {%- set value = tidemark._typed_value_expr(plan, column) %}
         {%- if not plan['keyed'] %}
-        {{ 'if(' ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ' and _operation = \'UPDATE\', ' ~ tidemark.quote_identifier('_before_' ~ column['name']) ~ ', ' ~ value ~ ')' if not plan['typed'] else value }} as {{ tidemark.quote_identifier(column['name']) }},
+        {{ 'if(' ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ' and _operation = \'UPDATE\', '
+            ~ tidemark.quote_identifier('_before_' ~ column['name']) ~ ', ' ~ value ~ ')' if not plan['typed']
+            else value }} as {{ tidemark.quote_identifier(column['name']) }},
         {%- else %}
         {{ value }} as {{ tidemark.quote_identifier(column['name']) }},
         {%- endif %}
         {%- endfor %}
-        {{ 'if(' ~ ('not _has_before' if plan.get('decoded') else '_before is null') ~ ', null, ' if not plan['typed'] }}named_struct(
+        {{ 'if(' ~ ('not _has_before' if plan.get('decoded') else '_before is null') ~ ', null, '
+            if not plan['typed'] }}named_struct(
             {%- for column in before %}
             {{ tidemark.string_literal(column['name']) }}, {{ tidemark._before_value_expr(plan, column) }} {{- ',' if not loop.last }}
             {%- endfor %}
@@ -274,7 +296,9 @@ judged as (
         {%- if cfg['sequence_by'] %}
         named_struct(
             {%- for expression in cfg['sequence_by'] %}
-            'sequence_{{ loop.index }}', {{ 'cast(' ~ expression ~ ' as ' ~ plan['sequence_casts'][loop.index0] ~ ')' if loop.index0 in plan['sequence_casts'] else expression }},
+            'sequence_{{ loop.index }}', {{ 'cast(' ~ expression ~ ' as '
+                ~ plan['sequence_casts'][loop.index0] ~ ')' if loop.index0 in plan['sequence_casts']
+                else expression }},
             {%- endfor %}
             'is_stream', not _is_snapshot, 'position', _position, 'supplied_num', _supplied_num
         ) as _sequence_by,

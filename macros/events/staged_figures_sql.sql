@@ -28,7 +28,8 @@ select
     coalesce(not max({{ read }}) < max({{ streamed }}), max({{ read }}) is not null) as leaves_open,
     min(if(_is_usable, _sequence_num, null)) as first_num,
     max(if(_is_usable, _sequence_num, null)) as last_num,
-    {{ 'count_if(_is_usable and ' ~ sequence ~ ' <= (select max(' ~ sequence ~ ') from ' ~ log ~ '))' if log else '0' }} as late_count,
+    {{ 'count_if(_is_usable and ' ~ sequence ~ ' <= (select max(' ~ sequence ~ ') from ' ~ log ~ '))' if log
+        else '0' }} as late_count,
     count(_unsupplied) as partial_count
 from {{ staged }}
 {%- endmacro -%}

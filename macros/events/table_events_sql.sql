@@ -1,10 +1,13 @@
-{#- What concerns every row of a table, in the batch and, with `load.late`, in the log: a TRUNCATE and the end of a snapshot close what
-    stood before `_tidemark_bound`; an added column with a default fills the rows that are there; other DDL has no effect on rows
-    (`none`) and is only logged. `_tidemark_is_new` parts the batch from the log. -#}
+{#- What concerns every row of a table, in the batch and, with `load.late`, in the log: a TRUNCATE and the end
+    of a snapshot close what stood before `_tidemark_bound`; an added column with a default fills the rows
+    that are there; other DDL has no effect on rows (`none`) and is only logged. `_tidemark_is_new` parts the
+    batch from the log. -#}
 {%- macro table_events_sql(cfg, plan, relations, staged, load) -%}
 {%- set parts = [tidemark._truncates_sql(cfg, plan, staged, load)] -%}
-{%- if load['closes_snapshot'] -%}{%- do parts.append(tidemark._snapshot_ends_sql(cfg, plan, relations, staged, load)) -%}{%- endif -%}
-{%- for statement in load['statements'] -%}{%- do parts.append(tidemark._statement_sql(cfg, plan, statement, load)) -%}{%- endfor -%}
+{%- if load['closes_snapshot'] -%}{%- do parts.append(tidemark._snapshot_ends_sql(cfg, plan, relations,
+    staged, load)) -%}{%- endif -%}
+{%- for statement in load['statements'] -%}{%- do parts.append(tidemark._statement_sql(cfg, plan, statement,
+    load)) -%}{%- endfor -%}
 {%- if load['late'] -%}{%- do parts.append(tidemark._logged_table_events_sql(cfg, plan, relations, load)) -%}{%- endif -%}
 {{ parts | join('\nunion all\n') }}
 {%- endmacro -%}
@@ -13,13 +16,15 @@
     {%- set terms = [] -%}
     {%- for column in plan['columns'] -%}
         {%- set given = value[column['name']] if value and column['name'] in value else 'null' -%}
-        {%- do terms.append('cast(' ~ given ~ ' as ' ~ column['type'] ~ ') as ' ~ tidemark.quote_identifier(column['name'])) -%}
+        {%- do terms.append('cast(' ~ given ~ ' as ' ~ column['type'] ~ ') as '
+            ~ tidemark.quote_identifier(column['name'])) -%}
     {%- endfor -%}
     {{ return(terms | join(',\n    ')) }}
 {%- endmacro -%}
 
 {%- macro _truncates_sql(cfg, plan, staged, load) -%}
-{%- set place = tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '0', '_event_id', [load['batch_id'], '_sequence_num']) -%}
+{%- set place = tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '0', '_event_id',
+    [load['batch_id'], '_sequence_num']) -%}
 select
     {{ tidemark._no_values_list(plan) }},
     'close' as _tidemark_effect,
@@ -32,13 +37,16 @@ from {{ staged }}
 where _is_usable and _tidemark_effect = 'truncate'
 {%- endmacro -%}
 
-{#- The end of each snapshot that the batch ends: what it did not read is gone. Capture tells it of every table (SNAPSHOT, which the log
-    knows again by its identity); of one without rows all that stood before that is gone. -#}
+{#- The end of each snapshot that the batch ends: what it did not read is gone. Capture tells it of every
+    table (SNAPSHOT, which the log knows again by its identity); of one without rows all that stood before
+    that is gone. -#}
 {%- macro _snapshot_ends_sql(cfg, plan, relations, staged, load) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 {%- set read = "if(_source_operation = 'SNAPSHOT', null, " ~ sequence ~ ')' -%}
-{%- set last_read = 'coalesce(ends.last_read, (select max(_sequence_by) from ' ~ load['log'] ~ '))' if cfg['sequence_by'] and load['log'] else 'ends.last_read' -%}
-{%- set place = tidemark.place_expr(cfg, last_read, '3', 'ends._event_id', [load['batch_id'], 'ends._sequence_num']) -%}
+{%- set last_read = 'coalesce(ends.last_read, (select max(_sequence_by) from ' ~ load['log'] ~ '))'
+    if cfg['sequence_by'] and load['log'] else 'ends.last_read' -%}
+{%- set place = tidemark.place_expr(cfg, last_read, '3', 'ends._event_id',
+    [load['batch_id'], 'ends._sequence_num']) -%}
 {%- set first_read = 'least(ends.first_read, earlier.first_read)' if load['log'] else 'ends.first_read' -%}
 select
     {{ tidemark._no_values_list(plan) }},
@@ -87,12 +95,14 @@ left join (
 {%- endif %}
 {%- endmacro -%}
 
-{#- The operations of rows that a snapshot read, by its `_offset`: a log of canonical events may have them by other names. -#}
+{#- The operations of rows that a snapshot read, by its `_offset`: a log of canonical events may have them by
+    other names. -#}
 {%- macro _read_operations(cfg) -%}
     {{ return("'READ'" if cfg['format'] == 'debezium' else "'READ', 'INSERT', 'UPSERT'") }}
 {%- endmacro -%}
 
-{#- Whether the log has rows of the snapshots that the batch may end, and whether it has others before them, which these may close. -#}
+{#- Whether the log has rows of the snapshots that the batch may end, and whether it has others before them,
+    which these may close. -#}
 {%- macro read_before_sql(cfg, log_relation, staged, open_snapshot) -%}
 {%- set sequence = tidemark.sequence_expr(cfg, 'log') -%}
 select
@@ -113,10 +123,12 @@ left join (
 where {{ tidemark.in_force_expr(alias='log') }} and log._operation <> 'T'
 {%- endmacro -%}
 
-{#- What snapshots have read that the batch may end: its own rows, and with `load.open_snapshot` the log's since that commit, as far as none
-    was ended. Rows without position do not tell which snapshot they are of: that ends nothing. -#}
+{#- What snapshots have read that the batch may end: its own rows, and with `load.open_snapshot` the log's
+    since that commit, as far as none was ended. Rows without position do not tell which snapshot they are of:
+    that ends nothing. -#}
 {%- macro _snapshot_rows_sql(cfg, relations, staged, load) -%}
-{%- set names = [tidemark.sequence_expr(cfg), '_event_id', '_event_time'] + (['_sequence_num'] if cfg['sequence_by'] else []) -%}
+{%- set names = [tidemark.sequence_expr(cfg), '_event_id', '_event_time']
+    + (['_sequence_num'] if cfg['sequence_by'] else []) -%}
 select
     _offset,
     _source_operation,
@@ -147,28 +159,34 @@ where log._source_operation = 'READ' and {{ tidemark.in_force_expr(alias='log') 
 {%- endif %}
 {%- endmacro -%}
 
-{#- A DDL event: `statement` has its identity and, for an added column with a default, `column` and `value`. -#}
+{#- A DDL event: `statement` has its identity and, for an added column with a default, `column` and `value`.
+    -#}
 {%- macro _statement_sql(cfg, plan, statement, load) -%}
 {%- set others = [] -%}
 {%- for column in plan['columns'] if column['name'] != statement.get('column') -%}
     {%- do others.append(tidemark.string_literal(column['name'])) -%}
 {%- endfor -%}
-{%- set at = 'cast(' ~ (statement['sequence_num'] if statement['sequence_num'] is not none else 'null') ~ ' as bigint)' -%}
+{%- set at = 'cast(' ~ (statement['sequence_num'] if statement['sequence_num'] is not none else 'null')
+    ~ ' as bigint)' -%}
 {%- set place = tidemark.place_expr(
     cfg, '(select max(_sequence_by) from ' ~ load['log'] ~ ')' if cfg['sequence_by'] and load['log'] else at,
     '0', tidemark.string_literal(statement['event_id']), [load['batch_id'], at]
 ) -%}
 select
-    {{ tidemark._no_values_list(plan, {statement['column']: statement['value']} if statement.get('column') else none) }},
+    {{ tidemark._no_values_list(plan, {statement['column']: statement['value']} if statement.get('column')
+        else none) }},
     '{{ statement['effect'] }}' as _tidemark_effect,
-    {{ 'array(' ~ others | join(', ') ~ ')' if statement.get('column') and others else 'cast(null as array<string>)' }} as _unsupplied,
+    {{ 'array(' ~ others | join(', ') ~ ')' if statement.get('column') and others
+        else 'cast(null as array<string>)' }} as _unsupplied,
     {{ place if not cfg['sequence_by'] or load['log'] else 'cast(null as ' ~ load['order_type'] ~ ')' }} as _tidemark_order,
-    {{ (place if statement['effect'] == 'close' and (not cfg['sequence_by'] or load['log']) else 'cast(null as ' ~ load['order_type'] ~ ')') }} as _tidemark_bound,
+    {{ (place if statement['effect'] == 'close' and (not cfg['sequence_by'] or load['log'])
+        else 'cast(null as ' ~ load['order_type'] ~ ')') }} as _tidemark_bound,
     {{ tidemark.string_literal(statement['operation']) }} as _source_operation,
     {{ tidemark.string_literal(statement['event_id']) }} as _event_id,
     {{ at }} as _sequence_num,
     {%- if cfg['sequence_by'] %}
-    {{ '(select max(_sequence_by) from ' ~ load['log'] ~ ')' if load['log'] else 'cast(null as ' ~ plan['sequence_type'] ~ ')' }} as _sequence_by,
+    {{ '(select max(_sequence_by) from ' ~ load['log'] ~ ')' if load['log']
+        else 'cast(null as ' ~ plan['sequence_type'] ~ ')' }} as _sequence_by,
     {%- endif %}
     cast({{ tidemark.string_literal(statement['event_time']) if statement.get('event_time') else 'null' }} as timestamp) as _event_time,
     cast(null as string) as _transaction_id,
@@ -181,7 +199,8 @@ select
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 select
     {%- for column in plan['columns'] %}
-    {{ 'cast(null as ' ~ column['type'] ~ ') as ' ~ tidemark.quote_identifier(column['name']) if column['sensitive'] else 'logged.' ~ tidemark.quote_identifier(column['name']) }},
+    {{ 'cast(null as ' ~ column['type'] ~ ') as ' ~ tidemark.quote_identifier(column['name'])
+        if column['sensitive'] else 'logged.' ~ tidemark.quote_identifier(column['name']) }},
     {%- endfor %}
     case logged._source_operation when 'TRUNCATE' then 'close' when 'SNAPSHOT' then 'close' when 'ADD_COLUMN' then 'fill' else 'none' end as _tidemark_effect,
     {{ tidemark._unfilled_expr(plan) | indent(4) }} as _unsupplied,
@@ -191,7 +210,8 @@ select
         {%- if cfg['format'] == 'debezium' %}
         when logged._source_operation = 'SNAPSHOT' and reads.first_read is null then {{ tidemark.event_order_expr(cfg, 'logged') }}
         {%- endif %}
-        when logged._source_operation = 'SNAPSHOT' then {{ tidemark.place_expr(cfg, 'reads.first_read', '0', "''") }}
+        when logged._source_operation = 'SNAPSHOT' then {{ tidemark.place_expr(cfg, 'reads.first_read', '0',
+            "''") }}
     end as _tidemark_bound,
     {{ tidemark.column_list_expr(tidemark.event_meta_columns(cfg), 'logged') }},
     false as _tidemark_is_new
@@ -207,14 +227,18 @@ left join (
 where {{ tidemark.in_force_expr(alias='logged') }} and logged._operation = 'T'
 {%- endmacro -%}
 
-{#- What an added column, as the log has it, gives no value to. By values, as columns may have other names since, or be gone. -#}
+{#- What an added column, as the log has it, gives no value to. By values, as columns may have other names
+    since, or be gone. -#}
 {%- macro _unfilled_expr(plan) -%}
     {%- set terms = [] -%}
     {%- for column in plan['columns'] -%}
         {%- set name = tidemark.string_literal(column['name']) -%}
-        {%- do terms.append(name if column['sensitive'] else 'if(logged.' ~ tidemark.quote_identifier(column['name']) ~ ' is null, ' ~ name ~ ', null)') -%}
+        {%- do terms.append(name if column['sensitive']
+            else 'if(logged.' ~ tidemark.quote_identifier(column['name']) ~ ' is null, ' ~ name
+            ~ ', null)') -%}
     {%- endfor -%}
-    {{ return("if(logged._source_operation = 'ADD_COLUMN', array_compact(array(" ~ terms | join(', ') ~ ')), logged._unsupplied)') }}
+    {{ return("if(logged._source_operation = 'ADD_COLUMN', array_compact(array(" ~ terms | join(', ')
+        ~ ')), logged._unsupplied)') }}
 {%- endmacro -%}
 
 {#- The rows of the log for what concerns the whole table: no key, `_operation` T. -#}

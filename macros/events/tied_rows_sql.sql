@@ -1,5 +1,6 @@
-{#- How often the order at one key and sequence was not the source's to say: events of the batch beyond the first that bring another
-    content to a place that an event of the batch or, with `load.late`, of the log has already. -#}
+{#- How often the order at one key and sequence was not the source's to say: events of the batch beyond the
+    first that bring another content to a place that an event of the batch or, with `load.late`, of the log
+    has already. -#}
 {%- macro tied_rows_sql(cfg, plan, relations, staged, load) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 select coalesce(sum(_contents - greatest(_known_contents, 1)), 0) as row_count
@@ -11,7 +12,8 @@ from (
         select
             _key_hash,
             {{ sequence }} as _place,
-            if(_tidemark_effect = 'delete', 'deleted', {{ tidemark.row_hash_expr(plan['compared'], cfg['hash']) | indent(12) }}) as _content,
+            if(_tidemark_effect = 'delete', 'deleted', {{ tidemark.row_hash_expr(plan['compared'],
+                cfg['hash']) | indent(12) }}) as _content,
             true as _is_new
         from {{ staged }}
         where _is_usable and _tidemark_effect in ('upsert', 'delete')
@@ -40,7 +42,8 @@ from (
     {{ return(cfg['sequence_by'] | length > 0 or cfg['format'] == 'canonical') }}
 {%- endmacro -%}
 
-{#- A row where the log has a place with more than one event, or one of the whole table, which has its place at every key. -#}
+{#- A row where the log has a place with more than one event, or one of the whole table, which has its place
+    at every key. -#}
 {%- macro any_tie_sql(cfg, plan, relations) -%}
 select 1
 from {{ relations['log'] }}

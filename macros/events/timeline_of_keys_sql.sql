@@ -1,4 +1,5 @@
-{#- All that happened to the touched keys: their events, what stood before, and what concerned the whole table. -#}
+{#- All that happened to the touched keys: their events, what stood before, and what concerned the whole
+    table. -#}
 {%- macro timeline_of_keys_sql(cfg, plan, sources, load) -%}
 {%- set meta = tidemark.event_meta_columns(cfg) -%}
 {% if load['table_events'] -%}
@@ -52,21 +53,27 @@ select
     _key_hash,
     _tidemark_effect,
     _unsupplied,
-    {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), "if(_tidemark_effect = 'delete', 2, 1)", '_event_id', [load['batch_id'], '_sequence_num']) }} as _tidemark_order,
+    {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), "if(_tidemark_effect = 'delete', 2, 1)",
+        '_event_id', [load['batch_id'], '_sequence_num']) }} as _tidemark_order,
     cast(null as {{ load['order_type'] }}) as _tidemark_bound,
-    {{ tidemark._meta_list(cfg, "case when _tidemark_effect = 'delete' then 'DELETE' when " ~ moved ~ " then 'MOVE_IN' when _source_operation = 'DELETE' then 'UPDATE' else _source_operation end", 'if(' ~ moved ~ ', _before_key_hash, null)') }}
+    {{ tidemark._meta_list(cfg,
+        "case when _tidemark_effect = 'delete' then 'DELETE' when " ~ moved
+        ~ " then 'MOVE_IN' when _source_operation = 'DELETE' then 'UPDATE' else _source_operation end",
+        'if(' ~ moved ~ ', _before_key_hash, null)') }}
 from {{ staged }}
 where _is_usable and _tidemark_effect in ('upsert', 'delete')
 {%- if load['moves'] %}
 union all
 select
     {%- for column in plan['columns'] %}
-    {{ tidemark.quote_identifier('_before_' ~ column['name']) if column['key'] else 'cast(null as ' ~ column['type'] ~ ')' }},
+    {{ tidemark.quote_identifier('_before_' ~ column['name']) if column['key']
+        else 'cast(null as ' ~ column['type'] ~ ')' }},
     {%- endfor %}
     _before_key_hash,
     'delete',
     cast(null as array<string>),
-    {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '2', '_event_id', [load['batch_id'], '_sequence_num']) }},
+    {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '2', '_event_id',
+        [load['batch_id'], '_sequence_num']) }},
     cast(null as {{ load['order_type'] }}),
     {{ tidemark._meta_list(cfg, "'MOVE_OUT'") }}
 from {{ staged }}
@@ -78,8 +85,8 @@ where _is_usable and {{ moved }} and not _tidemark_is_pair
 {%- macro _settled_sql(load) -%}
 {%- set whole, prior = tidemark._of_key(), tidemark._of_key('1 preceding') -%}
 {% if load['moves'] -%}
-{# A row that moves to a key whose row is still there pushes it aside; the next departure from that key in the same
-    transaction is that row's, and the newcomer stays. -#}
+{# A row that moves to a key whose row is still there pushes it aside; the next departure from that key in the
+    same transaction is that row's, and the newcomer stays. -#}
 pairs as (
     select
         *,

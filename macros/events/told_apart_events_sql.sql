@@ -14,7 +14,8 @@
 {%- set counted = not cfg['keys'] and cfg['format'] == 'debezium' -%}
 {%- set paired = tidemark._pairs_moves(cfg) -%}
 {%- set departures = known.get('departures') if paired else none -%}
-{%- set is_pair = 'copies._moved_from is not null' ~ (' or departures._departed_key_hash is not null' if departures else '') -%}
+{%- set is_pair = 'copies._moved_from is not null'
+    ~ (' or departures._departed_key_hash is not null' if departures else '') -%}
 {%- set is_duplicate = "copies._kind <> 'unreadable' and (copies._is_repeated or copies._copy > 1"
     ~ (' or known_events._event_id is not null' if known.get('log') else '') ~ ')' -%}
 with {% if counted -%}
@@ -47,7 +48,8 @@ copies as (
 )
 
 select
-    copies.* except (_is_repeated, _copy {{- ', _image_before, _moved_from, _reject_reason, _unavailable' if paired }}),
+    copies.* except (_is_repeated, _copy {{- ', _image_before, _moved_from, _reject_reason, _unavailable'
+        if paired }}),
     {%- if paired %}
     coalesce(copies._moved_from, copies._image_before) as _image_before,
     {%- if departures %}
@@ -92,7 +94,8 @@ left join (
 deliveries as (
     select
         ours.*,
-        {{ 'known_lines._delivery_hash is not null or known_places._known_line is not null or' if known.get('staging') }} (ours._delivery_hash is not null and row_number() over (
+        {{ 'known_lines._delivery_hash is not null or known_places._known_line is not null or'
+            if known.get('staging') }} (ours._delivery_hash is not null and row_number() over (
             {{ base }}, ours._delivery_hash order by ours._landing_num asc nulls last
         ) > 1) as _is_repeated,
         ours._kind = 'row' and (

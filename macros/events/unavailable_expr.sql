@@ -1,6 +1,7 @@
-{#- True where the text is what Debezium sends for a value that the database did not log (an unchanged TOAST value), in any form that
-    its column type gives it: the text, its bytes in base64 or hexadecimal, an array with it, an array of its bytes, a map of it to
-    itself. A text with `hex:` before it is the bytes in hexadecimal. False for NULL. -#}
+{#- True where the text is what Debezium sends for a value that the database did not log (an unchanged TOAST
+    value), in any form that its column type gives it: the text, its bytes in base64 or hexadecimal, an array
+    with it, an array of its bytes, a map of it to itself. A text with `hex:` before it is the bytes in
+    hexadecimal. False for NULL. -#}
 {%- macro unavailable_expr(text, placeholder='__debezium_unavailable_value') -%}
     {%- if placeholder.startswith('hex:') -%}
         {%- set bytes = ''.encode().fromhex(placeholder[4:]) -%}
@@ -38,7 +39,8 @@
     {%- set alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/' -%}
     {%- set characters = [] -%}
     {%- for group in bytes | list | batch(3) -%}
-        {%- set number = group[0] * 65536 + (group[1] if group | length > 1 else 0) * 256 + (group[2] if group | length > 2 else 0) -%}
+        {%- set number = group[0] * 65536 + (group[1] if group | length > 1 else 0) * 256
+            + (group[2] if group | length > 2 else 0) -%}
         {%- for shift in [262144, 4096, 64, 1][:group | length + 1] -%}
             {%- do characters.append(alphabet[number // shift % 64]) -%}
         {%- endfor -%}

@@ -1,10 +1,13 @@
-{#- Whether the adapter can do what no statement of SQL does. `type: tidemark` can all of it where Spark runs in dbt's own process, and
-    at the other end of a wire what needs no Spark here; plain `type: spark` none. Nothing else asks which adapter it is. -#}
+{#- Whether the adapter can do what no statement of SQL does. `type: tidemark` can all of it where Spark runs
+    in dbt's own process, and at the other end of a wire what needs no Spark here; plain `type: spark` none.
+    Nothing else asks which adapter it is. -#}
 {%- macro can(capability) -%}
     {%- if capability not in tidemark.capabilities() -%}
-        {%- do exceptions.raise_compiler_error('tidemark.can: there is no capability `' ~ capability ~ '`. Name one of tidemark.capabilities') -%}
+        {%- do exceptions.raise_compiler_error('tidemark.can: there is no capability `' ~ capability
+            ~ '`. Name one of tidemark.capabilities') -%}
     {%- endif -%}
-    {{ return(adapter.type() == 'tidemark' and (capability in ['load', 'call_python', 'report_errors'] or adapter.has_session())) }}
+    {{ return(adapter.type() == 'tidemark'
+        and (capability in ['load', 'call_python', 'report_errors'] or adapter.has_session())) }}
 {%- endmacro -%}
 
 {#- Every capability, with what there is in its place where the adapter lacks it. -#}

@@ -1,5 +1,6 @@
-{#- The canonical text of a value by its Spark type, NULL for NULL: what is hashed (docs block `hash_recipe`). It does not depend on
-    ANSI mode, the session time zone, the order of a map or the width of a number's type. -#}
+{#- The canonical text of a value by its Spark type, NULL for NULL: what is hashed (docs block `hash_recipe`).
+    It does not depend on ANSI mode, the session time zone, the order of a map or the width of a number's
+    type. -#}
 {%- macro canonical_text_expr(expression, data_type) -%}
     {{ return(tidemark._canonical_text(expression, data_type, 1, expression)) }}
 {%- endmacro -%}
@@ -36,7 +37,8 @@
             {%- set item = 'x' ~ depth -%}
             {%- set text = tidemark._canonical_text(item, parts[0], depth + 1, column) -%}
             {%- set texts = x if text == item else 'transform(' ~ x ~ ', ' ~ item ~ ' -> ' ~ text ~ ')' -%}
-            {{ return("concat('[', concat_ws('', " ~ tidemark._items_text(texts, depth) ~ "), if(" ~ x ~ " is null, null, ']'))") }}
+            {{ return("concat('[', concat_ws('', " ~ tidemark._items_text(texts, depth) ~ "), if(" ~ x
+                ~ " is null, null, ']'))") }}
         {%- elif base == 'map' and parts | length == 2 -%}
             {%- set item = 'x' ~ depth -%}
             {%- set entry = 'array('
@@ -44,7 +46,8 @@
                 ~ tidemark._canonical_text(item ~ '.value', parts[1], depth + 1, column) ~ ')' -%}
             {%- set entries = 'transform(map_entries(' ~ x ~ '), ' ~ item ~ " -> concat_ws('', "
                 ~ tidemark._items_text(entry, depth + 1) ~ '))' -%}
-            {{ return("concat('<', concat_ws('', array_sort(" ~ entries ~ ")), if(" ~ x ~ " is null, null, '>'))") }}
+            {{ return("concat('<', concat_ws('', array_sort(" ~ entries ~ ")), if(" ~ x
+                ~ " is null, null, '>'))") }}
         {%- elif base == 'struct' and not tidemark.is_shortened(type) -%}
             {%- set names, texts = [], [] -%}
             {%- for field in tidemark._struct_fields(inner) -%}
@@ -56,8 +59,10 @@
             {%- if not texts -%}{{ return("if(" ~ x ~ " is null, null, '{}')") }}{%- endif -%}
             {%- set t, i = 't' ~ depth, 'i' ~ depth -%}
             {{ return(
-                "concat('{', concat_ws('', transform(array(" ~ texts | join(', ') ~ '), (' ~ t ~ ', ' ~ i ~ ') -> concat(array('
-                ~ names | join(', ') ~ ')[' ~ i ~ '], octet_length(' ~ t ~ "), ':', " ~ t ~ '))), if(' ~ x ~ " is null, null, '}'))"
+                "concat('{', concat_ws('', transform(array(" ~ texts | join(', ') ~ '), (' ~ t ~ ', ' ~ i
+                    ~ ') -> concat(array('
+                ~ names | join(', ') ~ ')[' ~ i ~ '], octet_length(' ~ t ~ "), ':', " ~ t ~ '))), if(' ~ x
+                    ~ " is null, null, '}'))"
             ) }}
         {%- endif -%}
     {%- endif -%}
@@ -65,13 +70,15 @@
     {%- do tidemark.raise_error('configuration',
         'cannot hash ' ~ column ~ ': a value of type ' ~ data_type ~ ' has no canonical text. '
         ~ 'Cast the column to another type in the model, or list it under meta.tidemark.ignore so that it is carried but not compared'
-        ~ (' (Spark shortened the type: raise spark.sql.debug.maxToStringFields)' if tidemark.is_shortened(type) else '')
+        ~ (' (Spark shortened the type: raise spark.sql.debug.maxToStringFields)'
+            if tidemark.is_shortened(type) else '')
     ) -%}
 {%- endmacro -%}
 
-{#- Digits without an exponent from 0.000001 on, trailing zeros dropped; below it `1.5E-7`. Casting a decimal to string gives an
-    exponent only outside ANSI mode, format_string in both. 0.0 and not 0, as decimal(38,38) has no digit before the point: compared
-    with 0 it would be rounded. No abs(), which rounds to 34 digits: of 38 nines that is one too many, and the statement fails. -#}
+{#- Digits without an exponent from 0.000001 on, trailing zeros dropped; below it `1.5E-7`. Casting a decimal
+    to string gives an exponent only outside ANSI mode, format_string in both. 0.0 and not 0, as
+    decimal(38,38) has no digit before the point: compared with 0 it would be rounded. No abs(), which rounds
+    to 34 digits: of 38 nines that is one too many, and the statement fails. -#}
 {%- macro _decimal_text(x, type) -%}
     {%- set digits = type[type.index('(') + 1:-1].split(',') if '(' in type else ['10', '0'] -%}
     {%- set scale = digits[1] | trim | int if digits | length > 1 else 0 -%}
@@ -80,15 +87,19 @@
     {%- if scale == 0 -%}{{ return(plain) }}{%- endif -%}
     {%- if scale <= 6 -%}{{ return(trimmed) }}{%- endif -%}
     {{ return(
-        'case when ' ~ x ~ " = 0.0 then '0' when " ~ x ~ ' >= 0.000001 or ' ~ x ~ ' <= -0.000001 then ' ~ trimmed
-        ~ ' when ' ~ x ~ " is not null then regexp_replace(format_string('%s', " ~ x ~ "), '[.]?0*E', 'E') end"
+        'case when ' ~ x ~ " = 0.0 then '0' when " ~ x ~ ' >= 0.000001 or ' ~ x ~ ' <= -0.000001 then '
+            ~ trimmed
+        ~ ' when ' ~ x ~ " is not null then regexp_replace(format_string('%s', " ~ x
+            ~ "), '[.]?0*E', 'E') end"
     ) }}
 {%- endmacro -%}
 
-{#- Whole numbers below 2^53 as digits (so 0.0 and -0.0 agree), all others exactly, in hexadecimal; NaN and Infinity by name. -#}
+{#- Whole numbers below 2^53 as digits (so 0.0 and -0.0 agree), all others exactly, in hexadecimal; NaN and
+    Infinity by name. -#}
 {%- macro _double_text(x, widened) -%}
     {{ return(
-        'case when abs(' ~ x ~ ') < 9007199254740992d and ' ~ x ~ ' = rint(' ~ x ~ ') then cast(cast(' ~ x ~ ' as bigint) as string)'
+        'case when abs(' ~ x ~ ') < 9007199254740992d and ' ~ x ~ ' = rint(' ~ x ~ ') then cast(cast(' ~ x
+            ~ ' as bigint) as string)'
         ~ ' when ' ~ x ~ " is not null then format_string('%a', " ~ widened ~ ') end'
     ) }}
 {%- endmacro -%}
@@ -96,7 +107,8 @@
 {#- Each text of an array as `<bytes>:<text>;`, NULL as `N;`. -#}
 {%- macro _items_text(texts, depth) -%}
     {%- set t = 't' ~ depth -%}
-    {{ return('transform(' ~ texts ~ ', ' ~ t ~ " -> coalesce(concat(octet_length(" ~ t ~ "), ':', " ~ t ~ ", ';'), 'N;'))") }}
+    {{ return('transform(' ~ texts ~ ', ' ~ t ~ " -> coalesce(concat(octet_length(" ~ t ~ "), ':', " ~ t
+        ~ ", ';'), 'N;'))") }}
 {%- endmacro -%}
 
 {#- `<bytes>:<name>` as a literal. -#}
@@ -104,8 +116,9 @@
     {{ return(tidemark.string_literal(name.encode('utf-8') | length ~ ':' ~ name)) }}
 {%- endmacro -%}
 
-{#- The parts between the commas of a type's brackets, not those within inner brackets or back-ticks. `describe` does not quote field
-    names, so a part without a colon is the first half of a name with a comma in it. -#}
+{#- The parts between the commas of a type's brackets, not those within inner brackets or back-ticks.
+    `describe` does not quote field names, so a part without a colon is the first half of a name with a comma
+    in it. -#}
 {%- macro _type_parts(text) -%}
     {%- set state = namespace(depth=0, quoted=false, part='') -%}
     {%- set parts = [] -%}
@@ -144,15 +157,16 @@
     {{ return(fields) }}
 {%- endmacro -%}
 
-{#- `name:type` as {name, type}, the name perhaps in back-ticks. A bare name may hold colons: it ends at the first colon that a type
-    follows. -#}
+{#- `name:type` as {name, type}, the name perhaps in back-ticks. A bare name may hold colons: it ends at the
+    first colon that a type follows. -#}
 {%- macro _struct_field(part) -%}
     {%- set text = part | trim -%}
     {%- if text.startswith('`') -%}
         {%- set pieces = text[1:].replace('``', '\x00').split('`') -%}
         {{ return({
             'name': pieces[0].replace('\x00', '`'),
-            'type': pieces[1:] | join('`') | replace('\x00', '``') | trim(': ') if pieces | length > 1 else '',
+            'type': pieces[1:] | join('`') | replace('\x00', '``') | trim(': ') if pieces | length > 1
+                else '',
         }) }}
     {%- endif -%}
     {%- set pieces = text.split(':') -%}
@@ -169,8 +183,10 @@
 
 {%- macro _type_words() -%}
     {{ return([
-        'string', 'char', 'varchar', 'character', 'boolean', 'tinyint', 'byte', 'smallint', 'short', 'int', 'integer',
-        'bigint', 'long', 'decimal', 'dec', 'numeric', 'float', 'real', 'double', 'date', 'timestamp', 'timestamp_ltz',
+        'string', 'char', 'varchar', 'character', 'boolean', 'tinyint', 'byte', 'smallint', 'short', 'int',
+        'integer',
+        'bigint', 'long', 'decimal', 'dec', 'numeric', 'float', 'real', 'double', 'date', 'timestamp',
+        'timestamp_ltz',
         'timestamp_ntz', 'time', 'binary', 'interval', 'void', 'variant', 'object', 'geometry', 'geography',
         'array', 'map', 'struct',
     ]) }}

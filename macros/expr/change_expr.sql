@@ -1,12 +1,16 @@
-{#- A change as a typed struct: event_type and the images that are wanted. In `change` columns that did not change are NULL. -#}
+{#- A change as a typed struct: event_type and the images that are wanted. In `change` columns that did not
+    change are NULL. -#}
 {%- macro change_struct_expr(plan, images) -%}
     {%- set fields = ["'event_type', " ~ tidemark._event_type_expr()] -%}
     {%- if 'change' in images -%}
         {%- set changed = [] -%}
         {%- for column in plan['stored'] if not column['key'] -%}
-            {%- do changed.append(tidemark.string_literal(column['name']) ~ ', ' ~ tidemark._changed_value_expr(column)) -%}
+            {%- do changed.append(tidemark.string_literal(column['name']) ~ ', '
+                ~ tidemark._changed_value_expr(column)) -%}
         {%- endfor -%}
-        {%- do fields.append("'change', " ~ ('named_struct(\n        ' ~ changed | join(',\n        ') ~ '\n    )' if changed else "named_struct()")) -%}
+        {%- do fields.append("'change', "
+            ~ ('named_struct(\n        ' ~ changed | join(',\n        ') ~ '\n    )' if changed
+            else "named_struct()")) -%}
     {%- endif -%}
     {%- for name in ['pre_image', 'post_image'] if name.split('_')[0] in images -%}
         {%- do fields.append("'" ~ name ~ "', _" ~ name) -%}
@@ -14,12 +18,14 @@
     {{ return('named_struct(\n    ' ~ fields | join(',\n    ') ~ '\n)') }}
 {%- endmacro -%}
 
-{#- The same as JSON text. NULLs are written; `change` has only the columns that changed, all of an insert, none of a delete. -#}
+{#- The same as JSON text. NULLs are written; `change` has only the columns that changed, all of an insert,
+    none of a delete. -#}
 {%- macro change_json_expr(plan, images) -%}
     {%- set parts = ["'{\"event_type\":\"'", tidemark._event_type_expr(), "'\"'"] -%}
     {%- if 'change' in images -%}{%- do parts.extend(["',\"change\":'", tidemark._change_text_expr(plan)]) -%}{%- endif -%}
     {%- for name in ['pre_image', 'post_image'] if name.split('_')[0] in images -%}
-        {%- do parts.extend(["',\"" ~ name ~ "\":'", "coalesce(" ~ tidemark._json_expr('_' ~ name) ~ ", 'null')"]) -%}
+        {%- do parts.extend(["',\"" ~ name ~ "\":'",
+            "coalesce(" ~ tidemark._json_expr('_' ~ name) ~ ", 'null')"]) -%}
     {%- endfor -%}
     {{ return('concat(\n    ' ~ (parts + ["'}'"]) | join(',\n    ') ~ '\n)') }}
 {%- endmacro -%}
@@ -37,7 +43,8 @@
 {#- A column's new value where it changed: NULL elsewhere, and of a delete. -#}
 {%- macro _changed_value_expr(column) -%}
     {%- set after = '_post_image.' ~ tidemark.quote_identifier(column['name']) -%}
-    {{ return("if(_operation = 'I' or array_contains(_changed_fields, " ~ tidemark.string_literal(column['name']) ~ '), ' ~ after ~ ', null)') }}
+    {{ return("if(_operation = 'I' or array_contains(_changed_fields, "
+        ~ tidemark.string_literal(column['name']) ~ '), ' ~ after ~ ', null)') }}
 {%- endmacro -%}
 
 {%- macro _change_text_expr(plan) -%}
@@ -45,8 +52,10 @@
     {%- for column in plan['stored'] if not column['key'] -%}
         {%- set name = tidemark.string_literal(column['name']) -%}
         {%- do values.append(name ~ ', ' ~ tidemark._changed_value_expr(column)) -%}
-        {%- do nulls.append("if((_operation = 'I' or array_contains(_changed_fields, " ~ name ~ ')) and _post_image.'
-            ~ tidemark.quote_identifier(column['name']) ~ ' is null, ' ~ tidemark.string_literal(tojson(column['name']) ~ ':null') ~ ', null)') -%}
+        {%- do nulls.append("if((_operation = 'I' or array_contains(_changed_fields, " ~ name
+            ~ ')) and _post_image.'
+            ~ tidemark.quote_identifier(column['name']) ~ ' is null, '
+                ~ tidemark.string_literal(tojson(column['name']) ~ ':null') ~ ', null)') -%}
     {%- endfor -%}
     {%- if not values -%}{{ return("'{}'") }}{%- endif -%}
     {%- set values_text = tidemark._json_expr('named_struct(' ~ values | join(', ') ~ ')', nulls='false') -%}

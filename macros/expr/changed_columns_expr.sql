@@ -10,7 +10,9 @@
             {%- set left = tidemark.canonical_text_expr(left, type) -%}
             {%- set right = tidemark.canonical_text_expr(right, type) -%}
         {%- endif -%}
-        {%- do terms.append('if(' ~ left ~ ' <=> ' ~ right ~ ', null, ' ~ tidemark.string_literal(column['name']) ~ ')') -%}
+        {%- do terms.append('if(' ~ left ~ ' <=> ' ~ right ~ ', null, '
+            ~ tidemark.string_literal(column['name']) ~ ')') -%}
     {%- endfor -%}
-    {{ return('array_compact(array(' ~ terms | join(',\n        ') ~ '))' if terms else 'cast(array() as array<string>)') }}
+    {{ return('array_compact(array(' ~ terms | join(',\n        ') ~ '))' if terms
+        else 'cast(array() as array<string>)') }}
 {%- endmacro -%}

@@ -5,7 +5,8 @@
         {%- do definitions.append(
             tidemark.quote_identifier(column['name']) ~ ' ' ~ column['type']
             ~ (' not null' if column.get('not_null') else '')
-            ~ (' comment ' ~ tidemark.string_literal(column['description']) if column.get('description') else '')
+            ~ (' comment ' ~ tidemark.string_literal(column['description']) if column.get('description')
+                else '')
         ) -%}
     {%- endfor -%}
     {{ return(definitions | join(',\n    ')) }}
@@ -15,7 +16,8 @@
 {%- macro properties_expr(properties) -%}
     {%- set pairs = [] -%}
     {%- for name, value in properties.items() -%}
-        {%- do pairs.append(tidemark.string_literal(name) ~ ' = ' ~ tidemark.string_literal(value | string)) -%}
+        {%- do pairs.append(tidemark.string_literal(name) ~ ' = '
+            ~ tidemark.string_literal(value | string)) -%}
     {%- endfor -%}
     {{ return(pairs | join(', ')) }}
 {%- endmacro -%}

@@ -1,5 +1,6 @@
-{#- A value of a change event in the given type, NULL where the text cannot be read as one: never a rounded, cut or wrapped value. The
-    text is what from_json() gives for a map<string,string>: strings unescaped, numbers digit for digit, nested values as their JSON. -#}
+{#- A value of a change event in the given type, NULL where the text cannot be read as one: never a rounded,
+    cut or wrapped value. The text is what from_json() gives for a map<string,string>: strings unescaped,
+    numbers digit for digit, nested values as their JSON. -#}
 {%- macro decode_expr(text, encoding, data_type) -%}
     {%- set value = tidemark._decode(text, encoding, data_type | trim, 1) -%}
     {%- if text | length > 100 and value | length > 2000 -%}
@@ -9,8 +10,8 @@
     {{ return(value) }}
 {%- endmacro -%}
 
-{#- The names of the encodings that a user may give a column; `decimal_bytes` takes a scale (`decimal_bytes:2`) and `array` the encoding
-    of its items (`array:iso`). -#}
+{#- The names of the encodings that a user may give a column; `decimal_bytes` takes a scale
+    (`decimal_bytes:2`) and `array` the encoding of its items (`array:iso`). -#}
 {%- macro encodings() -%}
     {{ return([
         'auto', 'text', 'number', 'boolean', 'json',
@@ -72,7 +73,8 @@
     {%- if base == 'string' -%}
         {{ return(text) }}
     {%- elif base == 'boolean' -%}
-        {{ return('case when ' ~ text ~ " in ('true', '1') then true when " ~ text ~ " in ('false', '0') then false end") }}
+        {{ return('case when ' ~ text ~ " in ('true', '1') then true when " ~ text
+            ~ " in ('false', '0') then false end") }}
     {%- elif base == 'decimal' -%}
         {{ return(tidemark._text_to_decimal(text, type)) }}
     {%- elif base in ['double', 'float'] -%}
@@ -83,17 +85,22 @@
             ~ ' else ' ~ tidemark._decode_iso(text, type) ~ ' end'
         ) }}
     {%- elif base in ['timestamp', 'timestamp_ntz'] -%}
-        {#- from 10^17 on nanoseconds, from 10^14 on microseconds; what is less could be seconds, millis or micros -#}
+        {#- from 10^17 on nanoseconds, from 10^14 on microseconds; what is less could be seconds, millis or
+            micros -#}
         {{ return(
-            'case when ' ~ text ~ " rlike '^-?[1-9][0-9]{17,18}$' then " ~ tidemark._decode_epoch(text, 'nanos', type)
-            ~ ' when ' ~ text ~ " rlike '^-?[1-9][0-9]{14,16}$' then " ~ tidemark._decode_epoch(text, 'micros', type)
+            'case when ' ~ text ~ " rlike '^-?[1-9][0-9]{17,18}$' then "
+                ~ tidemark._decode_epoch(text, 'nanos', type)
+            ~ ' when ' ~ text ~ " rlike '^-?[1-9][0-9]{14,16}$' then "
+                ~ tidemark._decode_epoch(text, 'micros', type)
             ~ ' else ' ~ tidemark._decode_iso(text, type) ~ ' end'
         ) }}
     {%- elif base == 'binary' -%}
         {#- hexadecimal digits without a mark are Base64, too -#}
         {{ return(
-            'case when startswith(' ~ text ~ ', ' ~ tidemark.string_literal('\\x') ~ ') then ' ~ tidemark._decode_hex(text, type)
-            ~ ' when not ' ~ tidemark._is_hex_expr(text) ~ ' then ' ~ tidemark._decode_base64(text, type) ~ ' end'
+            'case when startswith(' ~ text ~ ', ' ~ tidemark.string_literal('\\x') ~ ') then '
+                ~ tidemark._decode_hex(text, type)
+            ~ ' when not ' ~ tidemark._is_hex_expr(text) ~ ' then ' ~ tidemark._decode_base64(text, type)
+                ~ ' end'
         ) }}
     {%- elif base == 'array' -%}
         {{ return(tidemark._decode_array(text, 'auto', type, depth)) }}
@@ -108,37 +115,43 @@
     {{ return('try_cast(' ~ text ~ ' as ' ~ type ~ ')') }}
 {%- endmacro -%}
 
-{#- An exact decimal: digits beyond the scale may only be zeros. With an exponent (BigDecimal.toString() has them) the places that count
-    are the fraction's, less the mantissa's trailing zeros, less the exponent. -#}
+{#- An exact decimal: digits beyond the scale may only be zeros. With an exponent (BigDecimal.toString() has
+    them) the places that count are the fraction's, less the mantissa's trailing zeros, less the exponent. -#}
 {%- macro _text_to_decimal(text, type) -%}
     {%- set digits = type[type.index('(') + 1:-1].split(',') if '(' in type else ['10', '0'] -%}
     {%- set scale = digits[1] | trim | int if digits | length > 1 else 0 -%}
-    {%- set places = 'length(regexp_extract(' ~ text ~ ", '[.]([0-9]+)', 1)) - length(regexp_extract(replace(" ~ text
+    {%- set places = 'length(regexp_extract(' ~ text ~ ", '[.]([0-9]+)', 1)) - length(regexp_extract(replace("
+        ~ text
         ~ ", '.', ''), '(0*)[eE]', 1)) - int(regexp_extract(" ~ text ~ ", '[eE](.*)', 1))" -%}
     {{ return(
         'case when ' ~ text ~ " rlike '^[-+]?[0-9]*([.][0-9]{0," ~ scale ~ "}0*)?$' or "
-        ~ text ~ " rlike '^[-+]?[0-9]+([.][0-9]*)?[eE][-+]?[0-9]{1,3}$' and (" ~ text ~ " rlike '^[-+]?[0.]+[eE]' or "
+        ~ text ~ " rlike '^[-+]?[0-9]+([.][0-9]*)?[eE][-+]?[0-9]{1,3}$' and (" ~ text
+            ~ " rlike '^[-+]?[0.]+[eE]' or "
         ~ places ~ ' <= ' ~ scale ~ ') then try_cast(' ~ text ~ ' as ' ~ type ~ ') end'
     ) }}
 {%- endmacro -%}
 
-{#- A number, NaN or an infinity by its name; a number that is too large for the type is not an infinity but NULL. -#}
+{#- A number, NaN or an infinity by its name; a number that is too large for the type is not an infinity but
+    NULL. -#}
 {%- macro _text_to_double(text, base) -%}
     {%- set value = 'try_cast(' ~ text ~ ' as ' ~ base ~ ')' -%}
     {{ return(
         'case when ' ~ text ~ " in ('NaN', 'Infinity', '-Infinity') or "
-        ~ text ~ " rlike '^[-+]?[0-9]+([.][0-9]*)?([eE][-+]?[0-9]+)?$' and abs(" ~ value ~ ') < ' ~ base ~ "('Infinity') then "
+        ~ text ~ " rlike '^[-+]?[0-9]+([.][0-9]*)?([eE][-+]?[0-9]+)?$' and abs(" ~ value ~ ') < ' ~ base
+            ~ "('Infinity') then "
         ~ value ~ ' end'
     ) }}
 {%- endmacro -%}
 
-{#- A count of units since 1970-01-01, NULL beyond the years 0001 to 9999 (PostgreSQL's infinity is such a number). As a date only if it
-    is midnight; as a number as it is. As a string in ISO form, also beyond those years (`+10000-01-01`, `-0043-03-15`), `infinity` or
-    `-infinity`, or the digits of what no calendar of Spark's reaches. -#}
+{#- A count of units since 1970-01-01, NULL beyond the years 0001 to 9999 (PostgreSQL's infinity is such a
+    number). As a date only if it is midnight; as a number as it is. As a string in ISO form, also beyond
+    those years (`+10000-01-01`, `-0043-03-15`), `infinity` or `-infinity`, or the digits of what no calendar
+    of Spark's reaches. -#}
 {%- macro _decode_epoch(text, unit, type) -%}
     {%- set base = tidemark._base_type(type) -%}
     {%- set n = 'try_cast(' ~ text ~ ' as bigint)' -%}
-    {%- set per_day = {'days': 1, 'seconds': 86400, 'millis': 86400000, 'micros': 86400000000, 'nanos': 86400000000000}[unit] -%}
+    {%- set per_day = {'days': 1, 'seconds': 86400, 'millis': 86400000, 'micros': 86400000000,
+        'nanos': 86400000000000}[unit] -%}
     {%- if unit == 'nanos' -%}
         {%- set in_range = n ~ ' is not null' -%}
         {%- set micros = 'bigint(floor(' ~ n ~ ' / 1000bd))' -%}
@@ -166,8 +179,8 @@
     {{ return('cast(null as ' ~ type ~ ')') }}
 {%- endmacro -%}
 
-{#- A count as ISO text. PostgreSQL's infinities are these counts, those of its dates in a snapshot and in the log; the greatest of all
-    is what Debezium makes of a later time. -#}
+{#- A count as ISO text. PostgreSQL's infinities are these counts, those of its dates in a snapshot and in the
+    log; the greatest of all is what Debezium makes of a later time. -#}
 {%- macro _epoch_text(text, unit, n, micros) -%}
     {%- set infinities = {
         'days': [[-622191234, -2147472692], [-625821272, -2147472691]],
@@ -178,10 +191,12 @@
         {%- set limit = 2147483647 -%}
     {%- else -%}
         {%- set iso = "replace(string(" ~ tidemark._micros_to_ntz(micros) ~ "), ' ', 'T')" -%}
-        {%- set limit = {'seconds': 9223372036854, 'millis': 9223372036854775}.get(unit, 9223372036854775806) -%}
+        {%- set limit = {'seconds': 9223372036854, 'millis': 9223372036854775}.get(unit,
+            9223372036854775806) -%}
     {%- endif -%}
     {{ return(
-        'case when ' ~ n ~ ' in (' ~ infinities[0] | join(', ') ~ ") then 'infinity' when " ~ n ~ ' in (' ~ infinities[1] | join(', ')
+        'case when ' ~ n ~ ' in (' ~ infinities[0] | join(', ') ~ ") then 'infinity' when " ~ n ~ ' in ('
+            ~ infinities[1] | join(', ')
         ~ ") then '-infinity' when " ~ n ~ ' between ' ~ -limit ~ ' and ' ~ limit ~ ' then ' ~ iso
         ~ ' when ' ~ n ~ ' is not null then ' ~ text ~ ' end'
     ) }}
@@ -206,14 +221,16 @@
     }[encoding] -%}
     {%- set seconds = 'abs(' ~ n ~ ') div ' ~ second -%}
     {{ return(
-        'case when ' ~ n ~ ' between ' ~ -3599999 * second ~ ' and ' ~ 3599999 * second ~ " then format_string('%s%02d:%02d:%02d%s', if("
-        ~ n ~ " < 0, '-', ''), " ~ seconds ~ ' div 3600, ' ~ seconds ~ ' div 60 % 60, ' ~ seconds ~ ' % 60, if('
+        'case when ' ~ n ~ ' between ' ~ -3599999 * second ~ ' and ' ~ 3599999 * second
+            ~ " then format_string('%s%02d:%02d:%02d%s', if("
+        ~ n ~ " < 0, '-', ''), " ~ seconds ~ ' div 3600, ' ~ seconds ~ ' div 60 % 60, ' ~ seconds
+            ~ ' % 60, if('
         ~ micros ~ " % 1000000 = 0, '', concat('.', lpad(string(" ~ micros ~ " % 1000000), 6, '0')))) end"
     ) }}
 {%- endmacro -%}
 
-{#- ISO text: a date (as one also midnight in UTC, or with a Z behind it), or a date and time with up to nine places, which are cut to
-    six. Without an offset it is UTC. NULL beyond the years 0001 to 9999. -#}
+{#- ISO text: a date (as one also midnight in UTC, or with a Z behind it), or a date and time with up to nine
+    places, which are cut to six. Without an offset it is UTC. NULL beyond the years 0001 to 9999. -#}
 {%- macro _decode_iso(text, type) -%}
     {%- set base = tidemark._base_type(type) -%}
     {%- set date = '^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}' -%}
@@ -221,7 +238,8 @@
         {{ return(text) }}
     {%- elif base == 'date' -%}
         {{ return(
-            'case when ' ~ text ~ " rlike '" ~ date ~ "([T ]00:00(:00([.]0{1,9})?)?)?(Z|[-+]00(:?00)?)?$' then try_cast(left("
+            'case when ' ~ text ~ " rlike '" ~ date
+                ~ "([T ]00:00(:00([.]0{1,9})?)?)?(Z|[-+]00(:?00)?)?$' then try_cast(left("
             ~ text ~ ', 10) as date) end'
         ) }}
     {%- elif base not in ['timestamp', 'timestamp_ntz'] -%}
@@ -234,7 +252,8 @@
     {%- set value = 'try_cast(' ~ full ~ ' as timestamp)' -%}
     {%- set in_range = text ~ " rlike '" ~ date ~ time ~ "' and " ~ value
         ~ " between timestamp'0001-01-01T00:00:00Z' and timestamp'9999-12-31T23:59:59.999999Z'" -%}
-    {%- if base == 'timestamp_ntz' -%}{%- set value = tidemark._micros_to_ntz('unix_micros(' ~ value ~ ')') -%}{%- endif -%}
+    {%- if base == 'timestamp_ntz' -%}{%- set value = tidemark._micros_to_ntz('unix_micros(' ~ value
+        ~ ')') -%}{%- endif -%}
     {{ return('case when ' ~ in_range ~ ' then ' ~ value ~ ' end') }}
 {%- endmacro -%}
 
@@ -257,7 +276,8 @@
     {%- if base == 'string' -%}{{ return(text) }}{%- endif -%}
     {%- if base != 'binary' -%}{{ return('cast(null as ' ~ type ~ ')') }}{%- endif -%}
     {#- unhex() is NULL for other characters, but takes an odd digit -#}
-    {%- set digits = 'if(startswith(' ~ text ~ ', ' ~ tidemark.string_literal('\\x') ~ '), substring(' ~ text ~ ', 3), ' ~ text ~ ')' -%}
+    {%- set digits = 'if(startswith(' ~ text ~ ', ' ~ tidemark.string_literal('\\x') ~ '), substring(' ~ text
+        ~ ', 3), ' ~ text ~ ')' -%}
     {{ return('case when length(' ~ text ~ ') % 2 = 0 then unhex(' ~ digits ~ ') end') }}
 {%- endmacro -%}
 
@@ -266,14 +286,17 @@
     {{ return(tidemark._decode_auto_once(tidemark._plain_decimal(text, scale, depth), type, depth)) }}
 {%- endmacro -%}
 
-{#- A whole number that is never negative, in digits or as decimal_bytes:0. No text is both: Base64 of such a number begins with one of
-    A to f, as its first bit is not set. Negative digits are what its 64 bits are to a writer who knows no number without a sign. -#}
+{#- A whole number that is never negative, in digits or as decimal_bytes:0. No text is both: Base64 of such a
+    number begins with one of A to f, as its first bit is not set. Negative digits are what its 64 bits are to
+    a writer who knows no number without a sign. -#}
 {%- macro _decode_unsigned(text, type, depth) -%}
     {{ return(
         'case when ' ~ text ~ " rlike '^[0-9]+$' then " ~ tidemark._decode_auto(text, type, depth)
         ~ ' when ' ~ text ~ " rlike '^-[1-9][0-9]*$' then "
-        ~ tidemark._decode_auto_once('string(try_cast(' ~ text ~ ' as bigint) + 18446744073709551616bd)', type, depth)
-        ~ ' when ' ~ text ~ " rlike '^[A-Za-f]' then " ~ tidemark._decode_decimal_bytes(text, 0, type, depth) ~ ' end'
+        ~ tidemark._decode_auto_once('string(try_cast(' ~ text ~ ' as bigint) + 18446744073709551616bd)',
+            type, depth)
+        ~ ' when ' ~ text ~ " rlike '^[A-Za-f]' then " ~ tidemark._decode_decimal_bytes(text, 0, type, depth)
+            ~ ' end'
     ) }}
 {%- endmacro -%}
 
@@ -293,32 +316,38 @@
         {{ return('cast(null as ' ~ type ~ ')') }}
     {%- elif base in ['tinyint', 'smallint', 'int', 'bigint'] -%}
         {#- 12.00 is a whole number -#}
-        {%- set whole = tidemark._let('n' ~ depth, digits, tidemark._text_to_decimal('n' ~ depth, 'decimal(38,0)')) -%}
+        {%- set whole = tidemark._let('n' ~ depth, digits,
+            tidemark._text_to_decimal('n' ~ depth, 'decimal(38,0)')) -%}
         {{ return('try_cast(' ~ whole ~ ' as ' ~ type ~ ')') }}
     {%- endif -%}
     {{ return(tidemark._let('n' ~ depth, digits, tidemark._decode_auto('n' ~ depth, type, depth + 1))) }}
 {%- endmacro -%}
 
-{#- Up to 16 bytes of two's complement as digits, NULL where there are more than 38 of them: conv() reads 64 bits without a sign, so a
-    negative number is turned into its complement, which is put together from two halves. Spark's minus sign before a decimal cuts it to
-    34 digits, its subtraction does not. -#}
+{#- Up to 16 bytes of two's complement as digits, NULL where there are more than 38 of them: conv() reads 64
+    bits without a sign, so a negative number is turned into its complement, which is put together from two
+    halves. Spark's minus sign before a decimal cuts it to 34 digits, its subtraction does not. -#}
 {%- macro _plain_decimal(text, scale, depth) -%}
     {%- set h, f, u, k = 'h' ~ depth, 'f' ~ depth, 'u' ~ depth, 'k' ~ depth -%}
     {%- set bytes = 'hex(' ~ tidemark._decode_base64(text, 'binary') ~ ')' -%}
-    {%- set flipped = "lpad(if(" ~ h ~ " >= '8', translate(" ~ h ~ ", '0123456789ABCDEF', 'FEDCBA9876543210'), " ~ h ~ "), 32, '0')" -%}
+    {%- set flipped = "lpad(if(" ~ h ~ " >= '8', translate(" ~ h
+        ~ ", '0123456789ABCDEF', 'FEDCBA9876543210'), " ~ h ~ "), 32, '0')" -%}
     {%- set magnitude = 'cast(conv(left(' ~ f ~ ', 16), 16, 10) as decimal(20,0)) * 18446744073709551616bd'
         ~ ' + cast(conv(right(' ~ f ~ ', 16), 16, 10) as decimal(20,0))' -%}
     {#- 10^38, and one less, in hexadecimal: nothing that is worked out may have more than 38 digits -#}
-    {%- set in_range = f ~ ' < if(' ~ h ~ " >= '8', '4B3B4CA85A86C47A098A223FFFFFFFFF', '4B3B4CA85A86C47A098A224000000000')" -%}
-    {%- set unscaled = tidemark._let(h, bytes, 'case when length(' ~ h ~ ') between 2 and 32 then ' ~ tidemark._let(
-        f, flipped, 'case when ' ~ in_range ~ ' then string(if(' ~ h ~ " >= '8', -1bd - (" ~ magnitude ~ '), ' ~ magnitude ~ ')) end'
+    {%- set in_range = f ~ ' < if(' ~ h
+        ~ " >= '8', '4B3B4CA85A86C47A098A223FFFFFFFFF', '4B3B4CA85A86C47A098A224000000000')" -%}
+    {%- set unscaled = tidemark._let(h, bytes,
+        'case when length(' ~ h ~ ') between 2 and 32 then ' ~ tidemark._let(
+        f, flipped, 'case when ' ~ in_range ~ ' then string(if(' ~ h ~ " >= '8', -1bd - (" ~ magnitude ~ '), '
+            ~ magnitude ~ ')) end'
     ) ~ ' end') -%}
     {%- if scale is number and scale == 0 -%}{{ return(unscaled) }}{%- endif -%}
     {%- set digits = "ltrim('-', " ~ u ~ ')' -%}
     {%- set padded = 'lpad(' ~ digits ~ ', greatest(length(' ~ digits ~ '), ' ~ k ~ " + 1), '0')" -%}
     {%- set plain = 'case when ' ~ k ~ ' = 0 or ' ~ k ~ " < 0 and " ~ u ~ " = '0' then " ~ u
         ~ ' when ' ~ k ~ ' between -38 and -1 then concat(' ~ u ~ ", repeat('0', -" ~ k ~ ')) when ' ~ k
-        ~ " between 1 and 1000 then concat(if(" ~ u ~ " < '0', '-', ''), left(" ~ padded ~ ', length(' ~ padded ~ ') - ' ~ k
+        ~ " between 1 and 1000 then concat(if(" ~ u ~ " < '0', '-', ''), left(" ~ padded ~ ', length('
+            ~ padded ~ ') - ' ~ k
         ~ "), '.', right(" ~ padded ~ ', ' ~ k ~ ')) end' -%}
     {{ return(tidemark._let(u, unscaled, tidemark._let(k, scale, plain))) }}
 {%- endmacro -%}
@@ -334,7 +363,8 @@
     {%- set item = tidemark._decode(x, encoding, item_type, depth + 1) -%}
     {%- if item == x -%}{{ return(items) }}{%- endif -%}
     {{ return(tidemark._let(
-        a, items, 'case when forall(' ~ a ~ ', ' ~ x ~ ' -> ' ~ x ~ ' is null or ' ~ item ~ ' is not null) then transform('
+        a, items, 'case when forall(' ~ a ~ ', ' ~ x ~ ' -> ' ~ x ~ ' is null or ' ~ item
+            ~ ' is not null) then transform('
         ~ a ~ ', ' ~ x ~ ' -> ' ~ item ~ ') end'
     )) }}
 {%- endmacro -%}
@@ -348,13 +378,16 @@
     {%- set value = tidemark._decode(y, 'auto', parts[1] | trim, depth + 1) -%}
     {%- if key == x and value == y -%}{{ return(map) }}{%- endif -%}
     {{ return(tidemark._let(
-        m, map, 'case when forall(map_keys(' ~ m ~ '), ' ~ x ~ ' -> ' ~ key ~ ' is not null) and forall(map_values(' ~ m
-        ~ '), ' ~ y ~ ' -> ' ~ y ~ ' is null or ' ~ value ~ ' is not null) then map_from_arrays(transform(map_keys(' ~ m
+        m, map, 'case when forall(map_keys(' ~ m ~ '), ' ~ x ~ ' -> ' ~ key
+            ~ ' is not null) and forall(map_values(' ~ m
+        ~ '), ' ~ y ~ ' -> ' ~ y ~ ' is null or ' ~ value
+            ~ ' is not null) then map_from_arrays(transform(map_keys(' ~ m
         ~ '), ' ~ x ~ ' -> ' ~ key ~ '), transform(map_values(' ~ m ~ '), ' ~ y ~ ' -> ' ~ value ~ ')) end'
     )) }}
 {%- endmacro -%}
 
-{#- A JSON object as a struct, NULL as a whole where a field cannot be read; a field that is not there is NULL. -#}
+{#- A JSON object as a struct, NULL as a whole where a field cannot be read; a field that is not there is
+    NULL. -#}
 {%- macro _decode_struct(text, type, depth) -%}
     {%- set m = 'm' ~ depth -%}
     {%- set fields, readable = [], [m ~ ' is not null'] -%}
@@ -363,7 +396,8 @@
         {%- set raw = m ~ '[' ~ name ~ ']' -%}
         {%- set value = tidemark._decode(raw, 'auto', field['type'], depth + 1) -%}
         {%- do fields.append(name ~ ', ' ~ value) -%}
-        {%- if value != raw -%}{%- do readable.append('(' ~ raw ~ ' is null or ' ~ value ~ ' is not null)') -%}{%- endif -%}
+        {%- if value != raw -%}{%- do readable.append('(' ~ raw ~ ' is null or ' ~ value
+            ~ ' is not null)') -%}{%- endif -%}
     {%- endfor -%}
     {{ return(tidemark._let(
         m, tidemark._json_object(text),

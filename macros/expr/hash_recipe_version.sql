@@ -1,4 +1,5 @@
-{#- The version of the hash recipe (docs block `hash_recipe`), recorded with every table that stores hashes. -#}
+{#- The version of the hash recipe (docs block `hash_recipe`), recorded with every table that stores hashes.
+    -#}
 {%- macro hash_recipe_version() -%}
     {{ return(1) }}
 {%- endmacro -%}

@@ -9,7 +9,8 @@
     {%- elif algorithm == 'sha256' -%}
         {%- set hash = 'sha2(' ~ text ~ ', 256)' -%}
     {%- else -%}
-        {%- do tidemark.raise_error('configuration', 'unknown hash algorithm ' ~ algorithm ~ ': use md5 or sha256') -%}
+        {%- do tidemark.raise_error('configuration',
+            'unknown hash algorithm ' ~ algorithm ~ ': use md5 or sha256') -%}
     {%- endif -%}
     {{ return('concat(' ~ hash ~ ', case when ' ~ only_if ~ " then '' end)" if only_if else hash) }}
 {%- endmacro -%}

@@ -1,4 +1,5 @@
-{#- Whether two rows differ in any of some columns, NULL being a value like others. Maps are compared by their canonical text. -#}
+{#- Whether two rows differ in any of some columns, NULL being a value like others. Maps are compared by their
+    canonical text. -#}
 {%- macro rows_differ_expr(columns, left, right) -%}
     {%- set terms = [] -%}
     {%- for column in columns -%}

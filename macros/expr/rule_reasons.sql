@@ -1,8 +1,10 @@
-{#- Why a row is a reject by the rules of the YAML: as with CHECK in SQL NULL is no failure. Those that only warn, or stop the load, reject none. -#}
+{#- Why a row is a reject by the rules of the YAML: as with CHECK in SQL NULL is no failure. Those that only
+    warn, or stop the load, reject none. -#}
 {%- macro rule_reasons(cfg) -%}
     {%- set reasons = [] -%}
     {%- for rule in cfg.get('rules', []) if rule['on_fail'] == 'quarantine' -%}
-        {%- do reasons.append({'condition': 'not (' ~ rule['check'] ~ ')', 'text': tidemark.string_literal('rule: ' ~ rule['name'])}) -%}
+        {%- do reasons.append({'condition': 'not (' ~ rule['check'] ~ ')',
+            'text': tidemark.string_literal('rule: ' ~ rule['name'])}) -%}
     {%- endfor -%}
     {{ return(reasons) }}
 {%- endmacro -%}
@@ -33,7 +35,8 @@ _reject_reason
 {%- endif -%}
 {%- endmacro -%}
 
-{#- How many rows fail each rule, in one row, by its number; rows that are rejects for another reason are held to none. -#}
+{#- How many rows fail each rule, in one row, by its number; rows that are rejects for another reason are held
+    to none. -#}
 {%- macro rule_counts_sql(cfg, rows, condition='_reject_reason is null') -%}
 select
     {%- for rule in cfg['rules'] %}

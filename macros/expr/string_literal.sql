@@ -1,5 +1,5 @@
-{#- Any text as a Spark SQL string literal on one line. `${` is escaped too, or Spark's variable substitution would replace it. Needs
-    `spark.sql.parser.escapedStringLiterals` at its default, false. -#}
+{#- Any text as a Spark SQL string literal on one line. `${` is escaped too, or Spark's variable substitution
+    would replace it. Needs `spark.sql.parser.escapedStringLiterals` at its default, false. -#}
 {%- macro string_literal(text) -%}
     {%- set escaped = text | string
         | replace('\\', '\\\\')

@@ -9,7 +9,9 @@
     Without `existing` every key is new. Without `business_date` the rows lack their dates, and every N is among them, to
     be counted: see staged_changes_sql(). -#}
 {%- macro classified_rows_sql(cfg, plan, staged, existing, business_date) -%}
-{%- set copies = 'partition by staged._key_hash order by ' ~ tidemark._tie_break(plan['ignored'] + (plan['compared'] | selectattr('compare_as', 'defined') | selectattr('compare_as') | list)) -%}
+{%- set copies = 'partition by staged._key_hash order by '
+    ~ tidemark._tie_break(plan['ignored']
+    + (plan['compared'] | selectattr('compare_as', 'defined') | selectattr('compare_as') | list)) -%}
 {%- set is_scoped = existing and cfg['extract'] == 'scoped' -%}
 {%- set scope = tidemark.scope_names(cfg, plan) -%}
 {%- set whole = copies ~ ' rows between unbounded preceding and unbounded following' -%}
@@ -80,7 +82,8 @@ select
     {{ "if(_operation = 'U', _changed_columns, null)" if existing else '_changed_columns' }} as _changed_columns,
     case when _operation = 'R' then coalesce(_reject_reason, 'duplicate_key') end as _reject_reason,
     case
-        when _operation = 'R' then coalesce(_raw_payload, {{ tidemark.masked_json_expr(plan['columns'], 'labelled_rows') }})
+        when _operation = 'R' then coalesce(_raw_payload, {{ tidemark.masked_json_expr(plan['columns'],
+            'labelled_rows') }})
     end as _raw_payload,
     _tidemark_copies,
     {%- if is_scoped %}
@@ -177,7 +180,8 @@ cast(null as array<string>) as _changed_columns
 {%- macro _tie_break(ignored) -%}
     {%- set terms = [] -%}
     {%- for column in ignored -%}
-        {%- set value = tidemark.canonical_text_expr('staged.' ~ tidemark.quote_identifier(column['name']), column['type']) -%}
+        {%- set value = tidemark.canonical_text_expr('staged.' ~ tidemark.quote_identifier(column['name']),
+            column['type']) -%}
         {%- do terms.append(value ~ ' desc nulls last') -%}
     {%- endfor -%}
     {{ return(terms | join(', ') if terms else 'staged._key_hash desc nulls last') }}
@@ -188,11 +192,13 @@ cast(null as array<string>) as _changed_columns
 select * from {{ classified }} where _operation in ('I', 'U', 'D')
 {%- endmacro -%}
 
-{#- The rows of the log that a run writes as it finds them, from all that it labelled. What is other on each date is put to them here,
-    apart from the labelling: of a query without literals that change, Spark uses its code again. -#}
+{#- The rows of the log that a run writes as it finds them, from all that it labelled. What is other on each
+    date is put to them here, apart from the labelling: of a query without literals that change, Spark uses
+    its code again. -#}
 {%- macro staged_changes_sql(plan, labelled, load) -%}
 select
-    {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name') | list + ['_key_hash', '_row_hash', '_operation', '_changed_columns']) }},
+    {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name') | list
+        + ['_key_hash', '_row_hash', '_operation', '_changed_columns']) }},
     date'{{ load['business_date'] }}' as _business_date,
     date'{{ load['business_date'] }}' as _eff_start_date,
     {{ load['commit_id'] }} as _commit_id
@@ -200,7 +206,8 @@ from {{ labelled }}
 where _operation in ('I', 'U', 'D')
 {%- endmacro -%}
 
-{#- The rows that a run cannot use, with reason and raw payload: those marked in staging and all rows of a key that came with different payloads. -#}
+{#- The rows that a run cannot use, with reason and raw payload: those marked in staging and all rows of a key
+    that came with different payloads. -#}
 {%- macro rejected_rows_sql(classified) -%}
 select _reject_reason, _key_hash, _raw_payload from {{ classified }} where _operation = 'R'
 {%- endmacro -%}

@@ -1,6 +1,6 @@
-{#- How many keys a date that comes again has inserted and deleted so far, how many of those it would delete again, and how many of the
-    others would leave: they do not come, or not so that they can be used. What a scoped extract deleted in a scope that does not come
-    again is there again, and not counted. -#}
+{#- How many keys a date that comes again has inserted and deleted so far, how many of those it would delete
+    again, and how many of the others would leave: they do not come, or not so that they can be used. What a
+    scoped extract deleted in a scope that does not come again is there again, and not counted. -#}
 {%- macro keys_here_sql(cfg, classified, log_relation, business_date) -%}
 {%- set seen = ' and found._operation is not null' if cfg['extract'] == 'scoped' else '' -%}
 select

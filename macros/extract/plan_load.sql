@@ -1,5 +1,6 @@
-{#- Where a run's date lies among those loaded. `forward`: after all of them, so that it only appends. `observation` is what side
-    relations of the last date are looked up by. `rebuild`: current is written anew from the log. -#}
+{#- Where a run's date lies among those loaded. `forward`: after all of them, so that it only appends.
+    `observation` is what side relations of the last date are looked up by. `rebuild`: current is written anew
+    from the log. -#}
 {%- macro plan_load(cfg, run, state) -%}
     {%- set first = state['first'] -%}
     {%- set latest = first or not state['last_date'] or run['business_date'] >= state['last_date'] -%}

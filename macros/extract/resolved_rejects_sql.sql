@@ -1,5 +1,5 @@
-{#- The rejects of a business date that a later load of it mended, `commit_id`: what its rejects do not have, by key where the key could
-    be read, else by reason and payload. -#}
+{#- The rejects of a business date that a later load of it mended, `commit_id`: what its rejects do not have,
+    by key where the key could be read, else by reason and payload. -#}
 {%- macro resolved_rejects_sql(relation, business_date, commit_id) -%}
 select distinct
     rejects._reject_reason,
@@ -17,7 +17,8 @@ where {{ tidemark._open_rejects_expr(business_date, commit_id) }}
 {%- endmacro -%}
 
 {%- macro _open_rejects_expr(business_date, commit_id) -%}
-    {{ return("rejects._business_date = date'" ~ business_date ~ "' and rejects._commit_id < " ~ commit_id ~ ' and rejects._resolved_by is null') }}
+    {{ return("rejects._business_date = date'" ~ business_date ~ "' and rejects._commit_id < " ~ commit_id
+        ~ ' and rejects._resolved_by is null') }}
 {%- endmacro -%}
 
 {#- Mark them with the load. -#}

@@ -44,7 +44,8 @@ images as (
     select
         *,
         {{ tidemark._image_expr(['_wanted', '_before']) }} as _after,
-        {{ tidemark._image_expr(['_logged_next', '_logged_gone', '_here', '_before'] if scoped else ['_logged_next', '_here', '_before']) }} as _next
+        {{ tidemark._image_expr(['_logged_next', '_logged_gone', '_here', '_before'] if scoped
+            else ['_logged_next', '_here', '_before']) }} as _next
     from lives
     where _wanted is not null or _here is not null
 ),
@@ -59,7 +60,8 @@ transitions as (
                 'operation', case when _after is null then 'I' when _next is null then 'D' else 'U' end,
                 'changed', case
                     when _after is not null and _next is not null
-                        then {{ tidemark.changed_columns_expr(plan['compared'], '_after', '_next') | indent(20)
+                        then {{ tidemark.changed_columns_expr(plan['compared'], '_after',
+                            '_next') | indent(20)
                              if cfg['changed_columns'] else 'cast(null as array<string>)' }}
                 end,
                 'image', if(_next is null, _after, _next)
@@ -74,7 +76,8 @@ differences as (
         not ({{ tidemark._same_entry_expr('_wanted', '_here') }}) as _differs_here,
         not ({{ tidemark._same_entry_expr('_wanted_next', '_logged_next') }}) as _differs_next
         {%- if scoped %},
-        not (_gone_date <=> _logged_gone_date and {{ tidemark._same_entry_expr('_wanted_gone', '_logged_gone') }}) as _differs_gone
+        not (_gone_date <=> _logged_gone_date and {{ tidemark._same_entry_expr('_wanted_gone',
+            '_logged_gone') }}) as _differs_gone
         {%- endif %}
     from transitions
 ),
@@ -112,7 +115,9 @@ where _entry is not null or _supersedes is not null
 
 {#- What the date should have, what the log has, and where a key was observed later without a row of it. -#}
 {%- macro _entries_sql(cfg, relations, found, fields, load) -%}
-{%- for kind, rows, commit in [('wanted', found['changed'], 'cast(null as bigint)'), ('logged', found['logged'], '_commit_id')] -%}
+{%- for kind, rows,
+    commit in [('wanted', found['changed'], 'cast(null as bigint)'),
+    ('logged', found['logged'], '_commit_id')] -%}
 select
     '{{ kind }}' as _kind,
     _key_hash,
@@ -138,7 +143,8 @@ where _key_hash is not null and {{ tidemark._loads_expr(loads) }}
 {%- macro _image_expr(entries) -%}
     {%- set branches = [] -%}
     {%- for entry in entries -%}
-        {%- do branches.append('when ' ~ entry ~ ".operation = 'D' then null when " ~ entry ~ ' is not null then ' ~ entry ~ '.image') -%}
+        {%- do branches.append('when ' ~ entry ~ ".operation = 'D' then null when " ~ entry
+            ~ ' is not null then ' ~ entry ~ '.image') -%}
     {%- endfor -%}
     {{ return('case ' ~ branches | join(' ') ~ ' end') }}
 {%- endmacro -%}
@@ -151,16 +157,19 @@ where _key_hash is not null and {{ tidemark._loads_expr(loads) }}
     {{ return(terms | join(' and ')) }}
 {%- endmacro -%}
 
-{#- Of a key, what the log has between this date and the next one on which the key was supplied: a D at most, of a scoped extract. -#}
+{#- Of a key, what the log has between this date and the next one on which the key was supplied: a D at most,
+    of a scoped extract. -#}
 {%- macro _logged_between_expr(this_date) -%}
-{%- set between = "_kind = 'logged' and _business_date > " ~ this_date ~ ' and (_next_date is null or _business_date < _next_date)' -%}
+{%- set between = "_kind = 'logged' and _business_date > " ~ this_date
+    ~ ' and (_next_date is null or _business_date < _next_date)' -%}
 ,
 max_by(_entry, _business_date) filter (where {{ between }}) as _logged_gone,
 max(_business_date) filter (where {{ between }}) as _logged_gone_date
 {%- endmacro -%}
 
-{#- The rows of `images` with `_gone_date`, on which a scoped extract deleted them, and that D; `_after` is what the next supply
-    follows. A scoped extract had the scopes that the rows have that it supplied, and deleted no key that it rejected. -#}
+{#- The rows of `images` with `_gone_date`, on which a scoped extract deleted them, and that D; `_after` is
+    what the next supply follows. A scoped extract had the scopes that the rows have that it supplied, and
+    deleted no key that it rejected. -#}
 {%- macro _gone_rows_sql(relations, scope, scoped) %}
 
 later_scopes as (
@@ -228,32 +237,39 @@ gone_rows as (
     {{ return(found) }}
 {%- endmacro -%}
 
-{#- The later loads that were deltas or scoped, with the table of what they observed, and the full ones, with that of what those did not. -#}
+{#- The later loads that were deltas or scoped, with the table of what they observed, and the full ones, with
+    that of what those did not. -#}
 {%- macro _later_by_extract(cfg, relations, load) -%}
     {{ return([
-        (relations['supplied'], tidemark._later_of(cfg, load, ['delta', 'scoped'])), (relations['rejects'], tidemark._later_of(cfg, load, ['full'])),
+        (relations['supplied'], tidemark._later_of(cfg, load, ['delta', 'scoped'])),
+        (relations['rejects'], tidemark._later_of(cfg, load, ['full'])),
     ]) }}
 {%- endmacro -%}
 
-{#- The first date after this one on which a key was observed, whatever its row was. A full extract observes every key but those it had to
-    reject; a delta and a scoped extract observe the keys that they supplied. -#}
+{#- The first date after this one on which a key was observed, whatever its row was. A full extract observes
+    every key but those it had to reject; a delta and a scoped extract observe the keys that they supplied.
+    -#}
 {%- macro _next_observation_expr(cfg, load) -%}
     {%- if not load['later_loads'] -%}{{ return('cast(null as date)') }}{%- endif -%}
     {%- set observed = "if(_kind = 'observed', _business_date, null)" -%}
     {%- set dates = {'delta': [], 'full': []} -%}
     {%- for kind, kinds in [('delta', ['delta', 'scoped']), ('full', ['full'])] -%}
-        {%- for later in tidemark._later_of(cfg, load, kinds) -%}{%- do dates[kind].append("date'" ~ later['business_date'] ~ "'") -%}{%- endfor -%}
+        {%- for later in tidemark._later_of(cfg, load, kinds) -%}{%- do dates[kind].append("date'"
+            ~ later['business_date'] ~ "'") -%}{%- endfor -%}
     {%- endfor -%}
     {%- if dates['delta'] and dates['full'] -%}
-        {%- set observed = "if(_kind = 'observed' and _business_date in (" ~ dates['delta'] | join(', ') ~ '), _business_date, null)' -%}
+        {%- set observed = "if(_kind = 'observed' and _business_date in (" ~ dates['delta'] | join(', ')
+            ~ '), _business_date, null)' -%}
     {%- endif -%}
     {%- set by_delta = 'min(' ~ observed ~ ') over (partition by _key_hash)' -%}
     {%- if not dates['full'] -%}{{ return(by_delta) }}{%- endif -%}
-    {%- set by_full = "array_min(array_except(array(" ~ dates['full'] | join(', ') ~ "), collect_set(if(_kind = 'observed', _business_date, null)) over (partition by _key_hash)))" -%}
+    {%- set by_full = "array_min(array_except(array(" ~ dates['full'] | join(', ')
+        ~ "), collect_set(if(_kind = 'observed', _business_date, null)) over (partition by _key_hash)))" -%}
     {{ return('least(' ~ by_delta ~ ', ' ~ by_full ~ ')' if dates['delta'] else by_full) }}
 {%- endmacro -%}
 
-{#- The log rows in force of every key that a correction of `business_date` touches, with sensitive columns. -#}
+{#- The log rows in force of every key that a correction of `business_date` touches, with sensitive columns.
+    -#}
 {%- macro logged_rows_sql(plan, relations, changed, business_date) -%}
 with affected_keys as (
     select _key_hash from {{ changed }}
@@ -273,6 +289,7 @@ where {{ tidemark.in_force_expr(alias='log') }}
 {#- Rows that the last load of each of these dates wrote. -#}
 {%- macro _loads_expr(loads) -%}
     {%- set pairs = [] -%}
-    {%- for load in loads -%}{%- do pairs.append("(date'" ~ load['business_date'] ~ "', " ~ load['commit_id'] ~ ')') -%}{%- endfor -%}
+    {%- for load in loads -%}{%- do pairs.append("(date'" ~ load['business_date'] ~ "', " ~ load['commit_id']
+        ~ ')') -%}{%- endfor -%}
     {{ return('(_business_date, _commit_id) in (' ~ pairs | join(', ') ~ ')' if pairs else 'false') }}
 {%- endmacro -%}

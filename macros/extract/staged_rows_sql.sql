@@ -1,5 +1,5 @@
-{#- Every row of the extract, typed and hashed, with the reason why it cannot be used (NULL for a good row). A row whose key cannot be
-    read has no `_key_hash`. `compiled_sql` is the model's own SELECT. -#}
+{#- Every row of the extract, typed and hashed, with the reason why it cannot be used (NULL for a good row). A
+    row whose key cannot be read has no `_key_hash`. `compiled_sql` is the model's own SELECT. -#}
 {%- macro staged_rows_sql(cfg, plan, compiled_sql) -%}
 {%- set reasons = tidemark._reject_reasons(plan) -%}
 {{ tidemark._typed_rows_sql(cfg, plan, compiled_sql) }},
@@ -21,7 +21,8 @@ select
     _tidemark_key_hash as _key_hash,
     _tidemark_row_hash as _row_hash,
     {%- else %}
-    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if=tidemark._key_known_expr(plan, reasons)) | indent(4) }} as _key_hash,
+    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'],
+        only_if=tidemark._key_known_expr(plan, reasons)) | indent(4) }} as _key_hash,
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if='_reject_reason is null') | indent(4) }} as _row_hash,
     {%- endif %}
     _reject_reason,
@@ -33,9 +34,11 @@ from judged_rows
 {%- macro _typed_rows_sql(cfg, plan, compiled_sql) -%}
 {%- set typed, arrived = [], [] -%}
 {%- for column in plan['columns'] -%}
-    {%- do typed.append(tidemark.cast_expr(column, cfg['options'], 'extract_rows') ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
+    {%- do typed.append(tidemark.cast_expr(column, cfg['options'], 'extract_rows') ~ ' as '
+        ~ tidemark.quote_identifier(column['name'])) -%}
     {%- if column['source_name'] is not none -%}
-        {%- do arrived.append('extract_rows.' ~ tidemark.quote_identifier(column['source_name']) ~ ' as ' ~ tidemark._arrived_name(loop.index)) -%}
+        {%- do arrived.append('extract_rows.' ~ tidemark.quote_identifier(column['source_name']) ~ ' as '
+            ~ tidemark._arrived_name(loop.index)) -%}
     {%- endif -%}
 {%- endfor -%}
 with extract_rows as (
@@ -52,8 +55,8 @@ typed_rows as (
 )
 {%- endmacro -%}
 
-{#- How often a value of each column is the reason to reject a row, also where the row is rejected for another one, and one that arrived
-    there. What could not be read has no columns. -#}
+{#- How often a value of each column is the reason to reject a row, also where the row is rejected for another
+    one, and one that arrived there. What could not be read has no columns. -#}
 {%- macro failed_values_sql(cfg, plan, compiled_sql) -%}
 {%- set reasons = tidemark._reject_reasons(plan) -%}
 {%- set whole = reasons | rejectattr('column', 'defined') | map(attribute='condition') | list -%}
@@ -71,14 +74,17 @@ typed_rows as (
 {%- macro _reject_reasons(plan) -%}
     {%- set reasons = [] -%}
     {%- if '_unreadable' in plan['supplied'] -%}
-        {%- do reasons.append({'condition': '_tidemark_unreadable is not null', 'text': "'unreadable'", 'key_known': false}) -%}
+        {%- do reasons.append({'condition': '_tidemark_unreadable is not null', 'text': "'unreadable'",
+            'key_known': false}) -%}
     {%- endif -%}
     {%- if '_malformed' in plan['supplied'] -%}
-        {%- do reasons.append({'condition': '_tidemark_malformed is not null', 'text': "'unreadable'", 'key_known': false}) -%}
+        {%- do reasons.append({'condition': '_tidemark_malformed is not null', 'text': "'unreadable'",
+            'key_known': false}) -%}
     {%- endif -%}
     {%- if '_reject_reason' in plan['supplied'] -%}
         {%- do reasons.append({
-            'condition': '_tidemark_reject_reason is not null', 'text': '_tidemark_reject_reason', 'key_known': false,
+            'condition': '_tidemark_reject_reason is not null', 'text': '_tidemark_reject_reason',
+            'key_known': false,
         }) -%}
     {%- endif -%}
     {%- for column in plan['keys'] + (plan['columns'] | rejectattr('key') | list) -%}
@@ -86,14 +92,17 @@ typed_rows as (
         {%- set failed = tidemark.cast_failed_expr(column, arrived) -%}
         {%- if failed -%}
             {%- do reasons.append({
-                'condition': failed, 'text': tidemark.string_literal('cast_failed: ' ~ column['name']), 'key_known': not column['key'],
-                'column': column['name'], 'value': "'***'" if column['sensitive'] else 'cast(' ~ arrived ~ ' as string)',
+                'condition': failed, 'text': tidemark.string_literal('cast_failed: ' ~ column['name']),
+                'key_known': not column['key'],
+                'column': column['name'], 'value': "'***'" if column['sensitive']
+                    else 'cast(' ~ arrived ~ ' as string)',
             }) -%}
         {%- endif -%}
         {%- if column['not_null'] -%}
             {%- do reasons.append({
                 'condition': tidemark.quote_identifier(column['name']) ~ ' is null',
-                'text': tidemark.string_literal(('null_key: ' if column['key'] else 'null_value: ') ~ column['name']),
+                'text': tidemark.string_literal(('null_key: ' if column['key'] else 'null_value: ')
+                    ~ column['name']),
                 'key_known': not column['key'], 'column': column['name'], 'value': 'cast(null as string)',
             }) -%}
         {%- endif -%}
@@ -102,14 +111,17 @@ typed_rows as (
     {{ return(reasons) }}
 {%- endmacro -%}
 
-{#- True for a row whose key could be read; of one with malformed bytes that is where they are in other columns. -#}
+{#- True for a row whose key could be read; of one with malformed bytes that is where they are in other
+    columns. -#}
 {%- macro _key_known_expr(plan, reasons) -%}
     {%- set known = reasons | selectattr('key_known') | map(attribute='text') | list -%}
     {%- set terms = ['_reject_reason is null'] -%}
     {%- if known -%}{%- do terms.append('_reject_reason in (' ~ known | join(', ') ~ ')') -%}{%- endif -%}
     {%- if '_malformed' in plan['supplied'] -%}
-        {%- set read = ['_tidemark_malformed is not null'] + (['_tidemark_unreadable is null'] if '_unreadable' in plan['supplied'] else []) -%}
-        {%- for key in plan['keys'] -%}{%- do read.append(tidemark.quote_identifier(key['name']) ~ ' is not null') -%}{%- endfor -%}
+        {%- set read = ['_tidemark_malformed is not null']
+            + (['_tidemark_unreadable is null'] if '_unreadable' in plan['supplied'] else []) -%}
+        {%- for key in plan['keys'] -%}{%- do read.append(tidemark.quote_identifier(key['name'])
+            ~ ' is not null') -%}{%- endfor -%}
         {%- do terms.append('(' ~ read | join(' and ') ~ ')') -%}
     {%- endif -%}
     {{ return(terms | join(' or ')) }}
@@ -120,13 +132,16 @@ typed_rows as (
     {%- if '_raw_payload' in plan['supplied'] -%}{{ return('_tidemark_raw_payload') }}{%- endif -%}
     {%- set arrived = [] -%}
     {%- for column in plan['columns'] if column['source_name'] is not none -%}
-        {%- do arrived.append({'name': column['name'], 'arrived': tidemark._arrived_name(plan['columns'].index(column) + 1), 'sensitive': column['sensitive']}) -%}
+        {%- do arrived.append({'name': column['name'],
+            'arrived': tidemark._arrived_name(plan['columns'].index(column) + 1),
+            'sensitive': column['sensitive']}) -%}
     {%- endfor -%}
     {%- set row = tidemark.masked_json_expr(arrived, 'judged_rows', 'arrived') -%}
     {%- set lines = [] -%}
     {%- for name in ['_unreadable', '_malformed'] if name in plan['supplied'] -%}{%- do lines.append('_tidemark' ~ name) -%}{%- endfor -%}
     {%- if not lines -%}{{ return(row) }}{%- endif -%}
     {%- set line = 'coalesce(' ~ lines | join(', ') ~ ')' if lines | length > 1 else lines[0] -%}
-    {%- set shown = "'*** (the line is withheld: the entity has sensitive columns)'" if plan['sensitive'] else line -%}
+    {%- set shown = "'*** (the line is withheld: the entity has sensitive columns)'" if plan['sensitive']
+        else line -%}
     {{ return('if(' ~ line ~ ' is not null, ' ~ shown ~ ', ' ~ row ~ ')') }}
 {%- endmacro -%}

@@ -1,4 +1,5 @@
-{#- The rows that stood at the end of `last_date` (none: nothing stood), from the log. Used where a date is loaded that is not the latest. -#}
+{#- The rows that stood at the end of `last_date` (none: nothing stood), from the log. Used where a date is
+    loaded that is not the latest. -#}
 {%- macro state_at_sql(plan, relations, last_date) -%}
 select
     {{ tidemark.column_list_expr(plan['columns'] | map(attribute='name')) }},

@@ -1,5 +1,5 @@
-{#- Append a few rows to a table. `rows` have values by column, `columns` name and type; what a row lacks is NULL. Moments are texts
-    (UTC). What the adapter does without a statement: see append_rows() there. -#}
+{#- Append a few rows to a table. `rows` have values by column, `columns` name and type; what a row lacks is
+    NULL. Moments are texts (UTC). What the adapter does without a statement: see append_rows() there. -#}
 {%- macro append_rows_sql(relation, columns, rows) -%}
 {%- set tuples = [] -%}
 {%- for row in rows -%}

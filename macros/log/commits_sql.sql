@@ -47,7 +47,8 @@ state_at timestamp When this state was recorded
     {{ return(tidemark.described_columns(columns)) }}
 {%- endmacro -%}
 
-{#- Kinds of commits that write the log: one of these in flight is finished or rolled back by the entity's next run. -#}
+{#- Kinds of commits that write the log: one of these in flight is finished or rolled back by the entity's
+    next run. -#}
 {%- macro log_kinds() -%}
     {{ return("'load', 'full_refresh', 'rehash', 'promote', 'rollback'") }}
 {%- endmacro -%}
@@ -65,7 +66,8 @@ select
 from {{ tidemark.last_commits_sql(states) }}
 {%- endmacro -%}
 
-{#- The commits of a relation, or those that a condition on their states chooses, or all, each in its last state; in brackets. -#}
+{#- The commits of a relation, or those that a condition on their states chooses, or all, each in its last
+    state; in brackets. -#}
 {%- macro last_commits_sql(states, relation=none, condition=none) -%}
 {%- set chosen = 'relation = ' ~ tidemark.string_literal(relation) if relation else condition -%}
 (
@@ -103,7 +105,8 @@ from {{ tidemark.last_commits_sql(states, relation) }}
 where kind = 'erase_key' and (state = 'inflight' or commit_id > {{ commit_id }})
 {%- endmacro -%}
 
-{#- The commits of an entity in their last state, each with `log_start_id`, the full refresh that made the log that is there. -#}
+{#- The commits of an entity in their last state, each with `log_start_id`, the full refresh that made the log
+    that is there. -#}
 {%- macro entity_commits_sql(states, relation) -%}
     select
         *,
@@ -160,11 +163,13 @@ limit {{ most + 1 }}
 
 {#- The columns of a commit that judged_state() and derived_marks() look at. -#}
 {%- macro known_commit_columns() -%}
-    {{ return(['commit_id', 'kind', 'state', 'business_date', 'last_sequence_num', 'source_commit_id', 'source_relation', 'rows_read', 'undone_by', 'config']) }}
+    {{ return(['commit_id', 'kind', 'state', 'business_date', 'last_sequence_num', 'source_commit_id',
+        'source_relation', 'rows_read', 'undone_by', 'config']) }}
 {%- endmacro -%}
 
-{#- All that a run needs to know of an entity's commits, as one row from one pass over them: the last ids, the configuration they were
-    made with, what is in flight, and the loaded dates around `business_date`. Of `later_loads` the last of a date counts. -#}
+{#- All that a run needs to know of an entity's commits, as one row from one pass over them: the last ids, the
+    configuration they were made with, what is in flight, and the loaded dates around `business_date`. Of
+    `later_loads` the last of a date counts. -#}
 {%- macro entity_state_sql(states, relation, business_date) -%}
 {%- set this_date = "date'" ~ business_date ~ "'" if business_date else 'cast(null as date)' -%}
 {%- set is_load = "state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id" -%}

@@ -1,6 +1,7 @@
-{#- All rows of current after a commit: `rows.touched` in place of what was there. With tag_unchanged every row carries its operation
-    for the last business date: that of its change, else N, or X if that date's extract did not supply it. `rows.stored` is what was
-    there, or none to build current from the log alone (then `rows.touched` holds every key). -#}
+{#- All rows of current after a commit: `rows.touched` in place of what was there. With tag_unchanged every
+    row carries its operation for the last business date: that of its change, else N, or X if that date's
+    extract did not supply it. `rows.stored` is what was there, or none to build current from the log alone
+    (then `rows.touched` holds every key). -#}
 {%- macro current_rows_sql(cfg, plan, relations, rows, load) -%}
 {%- set stored = plan['stored'] | map(attribute='name') | list -%}
 {%- set names = tidemark.current_names(plan) -%}
@@ -39,7 +40,8 @@ left join (
 where latest._operation is not null {{- '' if cfg['soft_delete'] else " and latest._operation <> 'D'" }}
 {%- endmacro -%}
 
-{#- The keys whose unchanged rows do not get the usual tag: those a delta or a scoped extract supplied (N, others X), those a full extract had to reject (X, others N). -#}
+{#- The keys whose unchanged rows do not get the usual tag: those a delta or a scoped extract supplied (N,
+    others X), those a full extract had to reject (X, others N). -#}
 {%- macro tagged_keys_sql(cfg, relations, load) -%}
 select distinct _key_hash
 from {{ relations['supplied' if tidemark.tags_as_delta(cfg, load) else 'rejects'] }}
@@ -54,7 +56,8 @@ where
     {%- if not cfg['tag_unchanged'] -%}{{ return('latest._operation') }}{%- endif -%}
     {%- set usual, other = ('X', 'N') if tidemark.tags_as_delta(cfg, load) else ('N', 'X') -%}
     {{ return(
-        "case\n    when coalesce(latest._operation, 'D') = 'D' or latest._eff_start_date = date'" ~ load['last_date']
+        "case\n    when coalesce(latest._operation, 'D') = 'D' or latest._eff_start_date = date'"
+            ~ load['last_date']
         ~ "' then latest._operation"
         ~ "\n    when tagged_keys._key_hash is null then '" ~ usual ~ "'\n    else '" ~ other ~ "'\nend"
     ) }}

@@ -1,5 +1,5 @@
-{#- What tidemark_commits keeps of the hash of an erased key, to tell it when it comes again. A hash of a value that can be guessed gives it
-    away, so it is hashed with the pepper where there is one. -#}
+{#- What tidemark_commits keeps of the hash of an erased key, to tell it when it comes again. A hash of a
+    value that can be guessed gives it away, so it is hashed with the pepper where there is one. -#}
 {%- macro erased_mark_expr(hash) -%}
     {%- set pepper = tidemark.pepper_expr() -%}
     {%- set arguments = [

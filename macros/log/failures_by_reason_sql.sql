@@ -1,4 +1,5 @@
-{#- Failures of columns in rows of which `whole` does not hold, by reason: the first of each column counts. -#}
+{#- Failures of columns in rows of which `whole` does not hold, by reason: the first of each column counts.
+    -#}
 {%- macro failures_by_reason_sql(rows, whole, reasons) -%}
 select
     failure.reason,

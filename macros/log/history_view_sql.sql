@@ -1,6 +1,7 @@
 {#- `<entity>__history`: the I, U and D rows of each business date that are in force. -#}
 {%- macro history_view_sql(plan, relations) -%}
-{%- set names = tidemark.log_columns(plan) | map(attribute='name') | reject('equalto', '_superseded_by') | list -%}
+{%- set names = tidemark.log_columns(plan) | map(attribute='name') | reject('equalto',
+    '_superseded_by') | list -%}
 create or replace view {{ relations['history'] }} as
 select
     {{ tidemark.column_list_expr(names) }}

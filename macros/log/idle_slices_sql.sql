@@ -2,7 +2,8 @@
 {%- macro idle_slices_sql(slices, now) -%}
 {%- set times = [] -%}
 {%- for slice in slices -%}
-    {%- do times.append('select ' ~ tidemark.string_literal(slice.identifier) ~ ' as slice_name, max(_metadata.file_modification_time) as written_at from ' ~ slice) -%}
+    {%- do times.append('select ' ~ tidemark.string_literal(slice.identifier)
+        ~ ' as slice_name, max(_metadata.file_modification_time) as written_at from ' ~ slice) -%}
 {%- endfor -%}
 select slice_name
 from (

@@ -13,11 +13,13 @@ from (
 
 {#- Drop a table with its files. Iceberg's catalogue keeps them unless it is told to. -#}
 {%- macro drop_table_sql(relation) -%}
-    {{ return('drop table if exists ' ~ relation ~ (' purge' if tidemark.lake_format() == 'iceberg' else '')) }}
+    {{ return('drop table if exists ' ~ relation
+        ~ (' purge' if tidemark.lake_format() == 'iceberg' else '')) }}
 {%- endmacro -%}
 
-{#- The statements that rename a table. The folder of an Iceberg table keeps the old name, and so does that of a table with a location
-    of its own (`located`), so that it says the new one: those that read it without the metastore look for that (tidemark.state). -#}
+{#- The statements that rename a table. The folder of an Iceberg table keeps the old name, and so does that of
+    a table with a location of its own (`located`), so that it says the new one: those that read it without
+    the metastore look for that (tidemark.state). -#}
 {%- macro rename_table_sql(relation, new, located=false) -%}
     {%- set statements = ['alter table ' ~ relation ~ ' rename to ' ~ new] -%}
     {%- if located or tidemark.lake_format() == 'iceberg' -%}

@@ -1,4 +1,5 @@
-{#- The log with its sensitive columns joined back: each log row has at most one row there, written by the same commit. -#}
+{#- The log with its sensitive columns joined back: each log row has at most one row there, written by the
+    same commit. -#}
 {%- macro log_with_sensitive_sql(plan, relations) -%}
 {%- if not plan['sensitive'] -%}
 select * from {{ relations['log'] }}
@@ -13,9 +14,11 @@ left join {{ relations['sensitive'] }} as sensitive
 {%- endif -%}
 {%- endmacro -%}
 
-{#- What a row of the log and that of its sensitive values have in common; `flow` is a plan or what flow_of() tells. -#}
+{#- What a row of the log and that of its sensitive values have in common; `flow` is a plan or what flow_of()
+    tells. -#}
 {%- macro sensitive_key(flow) -%}
-    {{ return(['_key_hash', '_business_date', '_commit_id'] + (['_event_id'] if flow.get('flow') == 'events' else [])) }}
+    {{ return(['_key_hash', '_business_date', '_commit_id']
+        + (['_event_id'] if flow.get('flow') == 'events' else [])) }}
 {%- endmacro -%}
 
 {#- Whether two rows agree in these columns, one condition a line. -#}

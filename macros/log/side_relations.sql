@@ -1,4 +1,5 @@
-{#- The relations of an entity, by what they hold. The names are public: `airports__log`, the view `airports__history`, … -#}
+{#- The relations of an entity, by what they hold. The names are public: `airports__log`, the view
+    `airports__history`, … -#}
 {%- macro side_relations(current) -%}
     {%- set relations = {'current': current} -%}
     {%- for name in ['log', 'history', 'rejects', 'sensitive', 'supplied', 'staging', 'landed'] -%}
@@ -9,7 +10,8 @@
 
 {#- One relation beside `current`: the same place, the model's name plus two underscores plus `name`. -#}
 {%- macro side_relation(current, name) -%}
-    {{return(api.Relation.create(database=current.database, schema=current.schema, identifier=current.identifier ~ '__' ~ name)) }}
+    {{return(api.Relation.create(database=current.database, schema=current.schema,
+        identifier=current.identifier ~ '__' ~ name)) }}
 {%- endmacro -%}
 
 {#- The relation that a full refresh fills before it takes the name of the old one. -#}
@@ -24,5 +26,6 @@
 
 {#- A session-local view of one model's run; the schema is part of the name, as sessions may be shared. -#}
 {%- macro run_view(current, name) -%}
-    {{ return(tidemark.quote_identifier('tidemark__' ~ current.schema ~ '__' ~ current.identifier ~ '__' ~ name)) }}
+    {{ return(tidemark.quote_identifier('tidemark__' ~ current.schema ~ '__' ~ current.identifier ~ '__'
+        ~ name)) }}
 {%- endmacro -%}

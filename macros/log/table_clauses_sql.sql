@@ -1,4 +1,5 @@
-{#- What stands between the columns of a table and its query: how it is laid out, where (`folder` below location_root), and described. -#}
+{#- What stands between the columns of a table and its query: how it is laid out, where (`folder` below
+    location_root), and described. -#}
 {%- macro table_clauses_sql(file_format, folder, options) -%}
 using {{ file_format }}
 {%- if options.get('partition_by') %}

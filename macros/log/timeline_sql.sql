@@ -1,5 +1,5 @@
-{#- The commits of an entity that took effect on its log, in order, for finding out which of them hold: those of a log that a full
-    refresh replaced are none of them. -#}
+{#- The commits of an entity that took effect on its log, in order, for finding out which of them hold: those
+    of a log that a full refresh replaced are none of them. -#}
 {%- macro timeline_sql(states, relation, before) -%}
 select
     commit_id,
@@ -34,7 +34,8 @@ order by commit_id asc nulls last
     'state_at': 'greatest(current_timestamp(), state_at + interval 1 microsecond)',
 } -%}
 {%- set names, expressions = tidemark.commit_columns() | map(attribute='name') | list, [] -%}
-{%- for name in names -%}{%- do expressions.append(changed[name] ~ ' as ' ~ name if name in changed else name) -%}{%- endfor -%}
+{%- for name in names -%}{%- do expressions.append(changed[name] ~ ' as ' ~ name if name in changed
+    else name) -%}{%- endfor -%}
 select
     {{ expressions | join(',\n    ') }}
 from {{ tidemark.last_commits_sql(states, commit['relation']) }}

@@ -1,6 +1,7 @@
-{#- The latest state of every key that a commit touched, as current should have it; `_operation` is D for a key that is gone and NULL
-    for one that, after a correction, never was. A load forward only appended the latest rows, which are in `load.touched` too while its
-    run goes on; anything else asks the log. The same statement finishes an interrupted commit. -#}
+{#- The latest state of every key that a commit touched, as current should have it; `_operation` is D for a
+    key that is gone and NULL for one that, after a correction, never was. A load forward only appended the
+    latest rows, which are in `load.touched` too while its run goes on; anything else asks the log. The same
+    statement finishes an interrupted commit. -#}
 {%- macro touched_rows_sql(plan, relations, load) -%}
 {%- set names = tidemark.current_names(plan) -%}
 {%- if load['forward'] and plan.get('flow') == 'events' -%}
@@ -54,9 +55,11 @@ left join ranked on touched_keys._key_hash = ranked._key_hash and ranked._tidema
 {%- macro touched_keys_sql(relations, load, limit) -%}
 {%- set conditions = ['_key_hash is not null'] -%}
 {%- if not load['forward'] -%}
-    {%- set conditions = ['(_commit_id = ' ~ load['commit_id'] ~ ' or _superseded_by = ' ~ load['commit_id'] ~ ')'] + conditions -%}
+    {%- set conditions = ['(_commit_id = ' ~ load['commit_id'] ~ ' or _superseded_by = ' ~ load['commit_id']
+        ~ ')'] + conditions -%}
 {%- elif not load.get('touched') -%}
-    {%- set conditions = ["_business_date = date'" ~ load['business_date'] ~ "'", '_commit_id = ' ~ load['commit_id']] + conditions -%}
+    {%- set conditions = ["_business_date = date'" ~ load['business_date'] ~ "'",
+        '_commit_id = ' ~ load['commit_id']] + conditions -%}
 {%- endif -%}
 select distinct _key_hash
 from {{ load.get('touched') or relations['log'] }}

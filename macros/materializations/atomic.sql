@@ -16,7 +16,8 @@
     {%- set figures = tidemark.load_entity(opened, compiled_code) -%}
     {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.atomic_summary(figures)) -%}{%- endcall -%}
 
-    {%- do apply_grants(this, config.get('grants'), should_revoke(load_cached_relation(this), full_refresh_mode=run['full_refresh'])) -%}
+    {%- do apply_grants(this, config.get('grants'),
+        should_revoke(load_cached_relation(this), full_refresh_mode=run['full_refresh'])) -%}
 
     {{ run_hooks(post_hooks) }}
 

@@ -22,8 +22,10 @@
     {%- else -%}
         {%- call noop_statement('main', 'EMPTY' if run['empty'] else 'nothing new') -%}{%- endcall -%}
     {%- endif -%}
-    {%- do adapter.run_step('feeds.record_feed', tidemark, cfg, run, relation, state, load_result('main')['table']) -%}
-    {%- do apply_grants(relation, config.get('grants'), should_revoke(load_cached_relation(relation), full_refresh_mode=state['build'])) -%}
+    {%- do adapter.run_step('feeds.record_feed', tidemark, cfg, run, relation, state,
+        load_result('main')['table']) -%}
+    {%- do apply_grants(relation, config.get('grants'),
+        should_revoke(load_cached_relation(relation), full_refresh_mode=state['build'])) -%}
 
     {{ run_hooks(post_hooks) }}
 

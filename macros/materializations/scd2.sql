@@ -13,15 +13,18 @@
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set state = adapter.run_step('intervals.open_intervals', tidemark, cfg, run, relation, compiled_code) -%}
+    {%- set state = adapter.run_step('intervals.open_intervals', tidemark, cfg, run, relation,
+        compiled_code) -%}
     {%- if state['sql'] -%}
         {%- call statement('main', fetch_result=state['step'] == 'merge') -%}{{ state['sql'] }}{%- endcall -%}
     {%- else -%}
         {%- call noop_statement('main', state['message']) -%}{%- endcall -%}
     {%- endif -%}
     {%- if state['step'] == 'build' -%}{%- do persist_docs(relation, model, for_relation=false) -%}{%- endif -%}
-    {%- do adapter.run_step('intervals.record_intervals', tidemark, cfg, run, relation, state, load_result('main')['table']) -%}
-    {%- do apply_grants(relation, config.get('grants'), should_revoke(state['existing'], full_refresh_mode=state['step'] == 'build')) -%}
+    {%- do adapter.run_step('intervals.record_intervals', tidemark, cfg, run, relation, state,
+        load_result('main')['table']) -%}
+    {%- do apply_grants(relation, config.get('grants'),
+        should_revoke(state['existing'], full_refresh_mode=state['step'] == 'build')) -%}
 
     {{ run_hooks(post_hooks) }}
 

@@ -1,6 +1,6 @@
-{#- Take away what retention does not keep any more: the settings', or for this call `retention`. The floor, before which changes cannot be
-    asked from then on, is recorded before anything is removed, and each table's rows go in one commit of it: a call that died is finished by
-    the next. -#}
+{#- Take away what retention does not keep any more: the settings', or for this call `retention`. The floor,
+    before which changes cannot be asked from then on, is recorded before anything is removed, and each
+    table's rows go in one commit of it: a call that died is finished by the next. -#}
 {%- macro clean(entity, dry_run=false, vacuum=false, retention={}) -%}
     {{ return(tidemark.operation('clean.clean', entity, dry_run, vacuum, retention)) }}
 {%- endmacro -%}
@@ -16,5 +16,6 @@
     {%- if not execute -%}{{ return(0) }}{%- endif -%}
     {%- set states = tidemark.commits_relations(tidemark.run_config())['states'] -%}
     {%- if not tidemark.relation_exists(states) -%}{{ return(0) }}{%- endif -%}
-    {{ return(run_query(tidemark.clean_state_sql(states, relation.schema ~ '.' ~ relation.identifier, {}))[0]['floor'] | int) }}
+    {{ return(run_query(tidemark.clean_state_sql(states, relation.schema ~ '.' ~ relation.identifier,
+        {}))[0]['floor'] | int) }}
 {%- endmacro -%}

@@ -1,5 +1,6 @@
-{#- The node of a model by its name, else by that of its table or by schema.table, of these materializations; of several of a name, as
-    versions and packages may have them, that of the project. An error that names what there is if none is meant alone. -#}
+{#- The node of a model by its name, else by that of its table or by schema.table, of these materializations;
+    of several of a name, as versions and packages may have them, that of the project. An error that names
+    what there is if none is meant alone. -#}
 {%- macro entity_node(entity, kinds=['cdc']) -%}
     {%- set names, of_name, of_project, of_table, of_relation = [], [], [], [], [] -%}
     {%- for node in tidemark.models_of(kinds) -%}
@@ -9,14 +10,18 @@
         {%- if node['alias'] == entity -%}{%- do of_table.append(node) -%}{%- endif -%}
         {%- if node['schema'] ~ '.' ~ node['alias'] == entity -%}{%- do of_relation.append(node) -%}{%- endif -%}
     {%- endfor -%}
-    {%- for found in [of_name, of_project, of_table if not of_name else [], of_relation] if found | length == 1 -%}{{ return(found[0]) }}{%- endfor -%}
+    {%- for found in [of_name, of_project, of_table if not of_name else [], of_relation]
+        if found | length == 1 -%}{{ return(found[0]) }}{%- endfor -%}
     {%- if of_name or of_table -%}
         {%- set tables = [] -%}
         {%- for node in of_name or of_table -%}{%- do tables.append(node['schema'] ~ '.' ~ node['alias']) -%}{%- endfor -%}
-        {%- do tidemark.raise_error('usage', 'there are several models named ' ~ entity ~ '. Name one of them by its table: ' ~ tables | join(' or ')) -%}
+        {%- do tidemark.raise_error('usage',
+            'there are several models named ' ~ entity ~ '. Name one of them by its table: '
+            ~ tables | join(' or ')) -%}
     {%- endif -%}
     {%- do tidemark.raise_error('usage',
-        'there is no ' ~ kinds | join(' or ') ~ " model named '" ~ entity ~ "'. Name such a model" ~ (tidemark._did_you_mean(entity, names) if names else '')
+        'there is no ' ~ kinds | join(' or ') ~ " model named '" ~ entity ~ "'. Name such a model"
+            ~ (tidemark._did_you_mean(entity, names) if names else '')
     ) -%}
 {%- endmacro -%}
 
@@ -24,7 +29,8 @@
 {%- macro refuse_events(cfg, operation) -%}
     {%- if cfg['extract'] == 'events' -%}
         {%- do tidemark.raise_error('usage',
-            operation ~ ' is for extracts: ' ~ cfg['entity'] ~ ' has change events. Read the log instead, which has every change with its sequence number'
+            operation ~ ' is for extracts: ' ~ cfg['entity']
+                ~ ' has change events. Read the log instead, which has every change with its sequence number'
         ) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -1,19 +1,23 @@
-{#- Append what a replicator applied, one row per table, to tidemark_replication; `tidemark replicator` calls it. -#}
+{#- Append what a replicator applied, one row per table, to tidemark_replication; `tidemark replicator` calls
+    it. -#}
 {%- macro record_replication(rows) -%}
     {%- do tidemark.check_loads('tidemark_replication') -%}
     {%- set run = tidemark.run_config() -%}
-    {%- set relation = api.Relation.create(schema=run['commits_schema'], identifier='tidemark_replication') -%}
+    {%- set relation = api.Relation.create(schema=run['commits_schema'],
+        identifier='tidemark_replication') -%}
     {%- set columns = tidemark.replication_columns() -%}
     {%- if not tidemark.relation_exists(relation) -%}
         {%- do run_query('create schema if not exists ' ~ run['commits_schema']) -%}
-        {%- do tidemark.run_statements(tidemark.for_format(run['commits_format'], 'create_table')(relation, columns, {})) -%}
+        {%- do tidemark.run_statements(tidemark.for_format(run['commits_format'], 'create_table')(relation,
+            columns, {})) -%}
     {%- endif -%}
     {%- set fields = [] -%}
     {%- for column in columns -%}{%- do fields.append(column['name'] ~ ': ' ~ column['type']) -%}{%- endfor -%}
     {%- set names = tidemark.column_list_expr(columns | map(attribute='name') | list) -%}
     {%- do run_query(
         'insert into ' ~ relation ~ ' (' ~ names ~ ')\nselect ' ~ names ~ '\nfrom (select inline(from_json('
-        ~ tidemark.string_literal(tojson(rows)) ~ ', ' ~ tidemark.string_literal('array<struct<' ~ fields | join(', ') ~ '>>') ~ ')))'
+        ~ tidemark.string_literal(tojson(rows)) ~ ', '
+            ~ tidemark.string_literal('array<struct<' ~ fields | join(', ') ~ '>>') ~ ')))'
     ) -%}
 {%- endmacro -%}
 

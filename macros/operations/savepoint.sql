@@ -1,4 +1,5 @@
-{#- Keep a commit from clean(), by default the last one: a commit of kind `savepoint` records it, one with `removed` takes it away. -#}
+{#- Keep a commit from clean(), by default the last one: a commit of kind `savepoint` records it, one with
+    `removed` takes it away. -#}
 {%- macro savepoint(entity, commit=none, name=none, remove=false, dry_run=false) -%}
     {{ return(tidemark.operation('savepoint.savepoint', entity, commit, name, remove, dry_run)) }}
 {%- endmacro -%}
@@ -17,8 +18,10 @@
         {%- set table = [] -%}
         {%- for row in rows -%}
             {%- do table.append({
-                'entity': row['entity'], 'commit': row['commit_id'] | string, 'name': row['name'], 'kind': row['kind'],
-                'business date': row['business_date'], 'completed': row['completed_at'], 'kept since': row['made_at'],
+                'entity': row['entity'], 'commit': row['commit_id'] | string, 'name': row['name'],
+                'kind': row['kind'],
+                'business date': row['business_date'], 'completed': row['completed_at'],
+                'kept since': row['made_at'],
             }) -%}
         {%- endfor -%}
         {%- for line in tidemark.table_lines(table, []) -%}{%- do log(line, info=true) -%}{%- endfor -%}

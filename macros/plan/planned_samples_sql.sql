@@ -1,6 +1,7 @@
-{#- Some of the rows that a load would log: `limit` of each operation, with what they are and what they were as JSON texts without
-    sensitive columns, in the order of their keys. `rows` is what the log would be written from, `condition` which of them are meant,
-    `before` is SQL of `_key_hash` and the stored columns before it. -#}
+{#- Some of the rows that a load would log: `limit` of each operation, with what they are and what they were
+    as JSON texts without sensitive columns, in the order of their keys. `rows` is what the log would be
+    written from, `condition` which of them are meant, `before` is SQL of `_key_hash` and the stored columns
+    before it. -#}
 {%- macro planned_samples_sql(plan, rows, condition, before, limit) -%}
 {%- set keys = plan['columns'] | selectattr('key') | rejectattr('sensitive') | list -%}
 {%- set order = tidemark._order_of_keys_expr(keys) -%}
@@ -42,6 +43,7 @@ order by array_position(array('I', 'U', 'D'), sampled._operation) asc nulls last
 
 {%- macro _order_of_keys_expr(keys, prefix='') -%}
     {%- set terms = [] -%}
-    {%- for key in keys -%}{%- do terms.append(prefix ~ tidemark.quote_identifier(key['name']) ~ ' asc nulls last') -%}{%- endfor -%}
+    {%- for key in keys -%}{%- do terms.append(prefix ~ tidemark.quote_identifier(key['name'])
+        ~ ' asc nulls last') -%}{%- endfor -%}
     {{ return((terms + [prefix ~ '_key_hash asc nulls last']) | join(', ')) }}
 {%- endmacro -%}

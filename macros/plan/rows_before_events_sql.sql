@@ -1,5 +1,5 @@
-{#- The rows that stood before a batch of events, for its samples: those of current, less the keys that have more than one change in the
-    batch, of which current tells only what was before the first. -#}
+{#- The rows that stood before a batch of events, for its samples: those of current, less the keys that have
+    more than one change in the batch, of which current tells only what was before the first. -#}
 {%- macro rows_before_events_sql(plan, current, rows) -%}
 select
     {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name'), 'current') }},

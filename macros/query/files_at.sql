@@ -1,5 +1,5 @@
-{#- The files at a location, with `path` and `size`; none where there is nothing. By plain Spark a script asks for them: a query of what
-    is not there fails, and nothing in a macro catches that. -#}
+{#- The files at a location, with `path` and `size`; none where there is nothing. By plain Spark a script asks
+    for them: a query of what is not there fails, and nothing in a macro catches that. -#}
 {%- macro files_at(location) -%}
     {%- if tidemark.can('list_files') -%}{{ return(adapter.list_files(location)) }}{%- endif -%}
     {%- set sql -%}

@@ -5,8 +5,9 @@
     {{ return(result.rows) }}
 {%- endmacro -%}
 
-{#- Run statements that make `tables`, which others may be making at the same time: to make a table is not atomic where two meet in an
-    empty folder. By plain Spark who comes second tries again until the first is done; what else stands in the way the last try tells. -#}
+{#- Run statements that make `tables`, which others may be making at the same time: to make a table is not
+    atomic where two meet in an empty folder. By plain Spark who comes second tries again until the first is
+    done; what else stands in the way the last try tells. -#}
 {%- macro run_alone(statements, tables) -%}
     {%- if tidemark.can('run_alone') -%}{{ return(adapter.execute_alone(statements, tables)) }}{%- endif -%}
     {%- set sql = "begin\ndeclare exit handler for sqlexception begin select false as is_done; end;\n"
@@ -36,25 +37,29 @@
 
 {#- How many rows a relation, or a query in brackets, has that meet a condition. -#}
 {%- macro row_count(rows, condition=none) -%}
-    {{ return(run_query('select count(*) from ' ~ rows ~ (' where ' ~ condition if condition else ''))[0][0] | int) }}
+    {{ return(run_query('select count(*) from ' ~ rows
+        ~ (' where ' ~ condition if condition else ''))[0][0] | int) }}
 {%- endmacro -%}
 
 {#- Whether there is one, which need not be looked for in all files. -#}
 {%- macro has_rows(relation, condition=none) -%}
-    {{ return(run_query('select 1 from ' ~ relation ~ (' where ' ~ condition if condition else '') ~ ' limit 1') | length > 0) }}
+    {{ return(run_query('select 1 from ' ~ relation ~ (' where ' ~ condition if condition else '')
+        ~ ' limit 1') | length > 0) }}
 {%- endmacro -%}
 
 {%- macro names_in(relation) -%}
     {{ return(tidemark.describe_query('select * from ' ~ relation) | map(attribute='name') | list) }}
 {%- endmacro -%}
 
-{#- Names of the columns that a table has as NOT NULL. No statement tells that of every format, but a plan does: there it is never NULL. -#}
+{#- Names of the columns that a table has as NOT NULL. No statement tells that of every format, but a plan
+    does: there it is never NULL. -#}
 {%- macro required_names(relation) -%}
     {%- set names = [] -%}
     {#- by few at a time, as Spark shortens what a plan has more of -#}
     {%- for some in tidemark.names_in(relation) | batch(20) -%}
         {%- set terms = [] -%}
-        {%- for name in some -%}{%- do terms.append('isnull(' ~ tidemark.quote_identifier(name) ~ ') as tidemark_' ~ loop.index0) -%}{%- endfor -%}
+        {%- for name in some -%}{%- do terms.append('isnull(' ~ tidemark.quote_identifier(name)
+            ~ ') as tidemark_' ~ loop.index0) -%}{%- endfor -%}
         {%- set plan = run_query('explain select ' ~ terms | join(', ') ~ ' from ' ~ relation)[0][0] -%}
         {%- for place in modules.re.findall('\\bfalse AS tidemark_([0-9]+)#', plan) -%}{%- do names.append(some[place | int]) -%}{%- endfor -%}
     {%- endfor -%}
@@ -68,14 +73,16 @@
     {%- for row in run_query('describe query ' ~ sql) -%}
         {%- if tidemark.is_shortened(row[1]) -%}
             {%- do tidemark.raise_error('configuration',
-                'column `' ~ row[0] ~ '` has a struct with more fields than Spark prints. Raise spark.sql.debug.maxToStringFields '
+                'column `' ~ row[0]
+                    ~ '` has a struct with more fields than Spark prints. Raise spark.sql.debug.maxToStringFields '
                 ~ '(25, if it is not set) in the server_side_parameters of the profile, or on the server'
             ) -%}
         {%- endif -%}
         {#- fields are not quoted here, so that one may be called what ends its type -#}
         {%- if not tidemark.is_type_text(tidemark.quoted_type(row[1])) -%}
             {%- do tidemark.raise_error('data',
-                'column `' ~ row[0] ~ '` has a field whose name cannot be told from its type. Rename the field in the SELECT of the model'
+                'column `' ~ row[0]
+                    ~ '` has a field whose name cannot be told from its type. Rename the field in the SELECT of the model'
             ) -%}
         {%- endif -%}
         {%- do columns.append({'name': row[0], 'type': row[1]}) -%}
@@ -90,22 +97,24 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Whether a relation exists, asked of the metastore, as tables made in this run may not be in dbt's cache. A temporary view is not
-    meant. -#}
+{#- Whether a relation exists, asked of the metastore, as tables made in this run may not be in dbt's cache. A
+    temporary view is not meant. -#}
 {%- macro relation_exists(relation) -%}
     {{ return(tidemark.table_names(relation.include(identifier=false), relation.identifier) | length > 0) }}
 {%- endmacro -%}
 
 {#- Whether a relation is a view: Spark drops it by another statement than a table. -#}
 {%- macro is_view(relation) -%}
-    {{ return(run_query('show views in ' ~ relation.include(identifier=false) ~ ' like ' ~ tidemark.string_literal(relation.identifier)) | length > 0) }}
+    {{ return(run_query('show views in ' ~ relation.include(identifier=false) ~ ' like '
+        ~ tidemark.string_literal(relation.identifier)) | length > 0) }}
 {%- endmacro -%}
 
 {#- The names of tables and views of a schema; `pattern` as in `show tables … like`. -#}
 {%- macro table_names(schema, pattern) -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_names(schema.schema, pattern)) }}{%- endif -%}
     {%- set names = [] -%}
-    {%- for row in run_query('show tables in ' ~ schema ~ ' like ' ~ tidemark.string_literal(pattern)) if not row[2] -%}
+    {%- for row in run_query('show tables in ' ~ schema ~ ' like ' ~ tidemark.string_literal(pattern))
+        if not row[2] -%}
         {%- do names.append(row[1]) -%}
     {%- endfor -%}
     {{ return(names) }}
@@ -116,7 +125,8 @@
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_version(relation)) }}{%- endif -%}
     {%- if file_format == 'iceberg' -%}
         {#- A table without rows has no snapshot yet. -#}
-        {{ return((tidemark.table_property(relation, 'current-snapshot-id') or '').replace('none', '0') | int) }}
+        {{ return((tidemark.table_property(relation, 'current-snapshot-id') or '').replace('none',
+            '0') | int) }}
     {%- endif -%}
     {{ return(run_query('describe history ' ~ relation ~ ' limit 1')[0][0]) }}
 {%- endmacro -%}
@@ -127,15 +137,18 @@
     {{ return(none) }}
 {%- endmacro -%}
 
-{#- Whether a feed's table was made by a run that did not come to its end, or that had no rows to read (`--empty`): it has the number of
-    the last commit that its run was to make, and that comes after those which were made. Tables of earlier versions have none. -#}
+{#- Whether a feed's table was made by a run that did not come to its end, or that had no rows to read
+    (`--empty`): it has the number of the last commit that its run was to make, and that comes after those
+    which were made. Tables of earlier versions have none. -#}
 {%- macro is_unfinished(relation, last_commit_id) -%}
-    {{ return((tidemark.table_property(relation, 'tidemark.feed_commit') or 0) | int > last_commit_id | int) }}
+    {{ return((tidemark.table_property(relation, 'tidemark.feed_commit')
+        or 0) | int > last_commit_id | int) }}
 {%- endmacro -%}
 
 {#- How many files a table has. -#}
 {%- macro file_count(file_format, relation) -%}
-    {%- if file_format == 'iceberg' -%}{{ return(tidemark.row_count('spark_catalog.' ~ relation ~ '.files')) }}{%- endif -%}
+    {%- if file_format == 'iceberg' -%}{{ return(tidemark.row_count('spark_catalog.' ~ relation
+        ~ '.files')) }}{%- endif -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.file_count(relation)) }}{%- endif -%}
     {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['numFiles'] | int) }}
 {%- endmacro -%}

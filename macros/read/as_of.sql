@@ -1,5 +1,5 @@
-{#- The rows of an entity as they stood at the end of a business date: current, travelled back. With `known_at` as it was known when that
-    commit was the last, that is, before later corrections. -#}
+{#- The rows of an entity as they stood at the end of a business date: current, travelled back. With
+    `known_at` as it was known when that commit was the last, that is, before later corrections. -#}
 {%- macro as_of(relation, date, known_at=none, by=none) -%}
 {%- do tidemark._check_entity_relation(relation, 'as_of') -%}
 {%- set flow = tidemark.flow_of(relation) -%}
@@ -11,7 +11,8 @@
 {%- set known = tidemark.in_force_expr(tidemark._known_at(relation, known_at, 'as_of')) -%}
 {%- set until = tidemark._until_expr(relation, date, flow, by) if execute else 'true' -%}
 {%- set hidden = '_business_date, _changed_columns, _commit_id, _superseded_by, _tidemark_rank'
-    ~ (', _batch_id, _source_operation, _event_id, _transaction_id, _offset, _unsupplied, _moved_from' if is_events else '') -%}
+    ~ (', _batch_id, _source_operation, _event_id, _transaction_id, _offset, _unsupplied, _moved_from'
+        if is_events else '') -%}
 {%- if is_events and tidemark.reads_unchanged(flow, by or 'business_date') -%}
 {{ tidemark.as_of_events_sql(flow, tidemark.log(relation), known ~ ' and ' ~ until, hidden) }}
 {%- else -%}
@@ -33,8 +34,9 @@ where _tidemark_rank = 1 and _operation <> 'D'
 {%- endif -%}
 {%- endmacro -%}
 
-{#- The same of change events in another order than that of their sequence: what a key's last event left of those that had come by then,
-    also if it changed nothing where all are known. The row is that of the last change, unless that had other values. -#}
+{#- The same of change events in another order than that of their sequence: what a key's last event left of
+    those that had come by then, also if it changed nothing where all are known. The row is that of the last
+    change, unless that had other values. -#}
 {%- macro as_of_events_sql(flow, log_relation, condition, hidden) -%}
 {%- set order = tidemark.event_order_expr(flow) -%}
 {%- set whole = '(partition by _key_hash order by _tidemark_rank asc nulls last rows between unbounded preceding and unbounded following)' -%}
@@ -67,17 +69,21 @@ where
     )
 {%- endmacro -%}
 
-{#- The changes up to a moment, which is included. Those without a time of their source have held since ever, as in scd2(). -#}
+{#- The changes up to a moment, which is included. Those without a time of their source have held since ever,
+    as in scd2(). -#}
 {%- macro _until_expr(relation, date, flow, by) -%}
     {%- if by == 'event_time' -%}
-        {%- set moment = tidemark.moment_of(date, 'tidemark.as_of: date') if modules.re.match('[0-9]{4}-[0-9]{2}-[0-9]{2}', date | string | trim) else none -%}
+        {%- set moment = tidemark.moment_of(date, 'tidemark.as_of: date')
+            if modules.re.match('[0-9]{4}-[0-9]{2}-[0-9]{2}', date | string | trim) else none -%}
         {%- if not moment -%}
-            {%- do tidemark.raise_error('usage', "tidemark.as_of: by event_time needs a moment of the source, such as '2026-03-04 12:00:00', found: '" ~ date ~ "'") -%}
+            {%- do tidemark.raise_error('usage',
+                "tidemark.as_of: by event_time needs a moment of the source, such as '2026-03-04 12:00:00', found: '" ~ date ~ "'") -%}
         {%- endif -%}
         {{ return("coalesce(_event_time <= timestamp'" ~ moment['value'] ~ "', true)") }}
     {%- elif by == 'sequence' -%}
         {%- do tidemark.check_sequence(relation, date, flow) -%}
-        {{ return('coalesce(' ~ tidemark.event_moment_expr(flow, 'sequence') ~ ' <= ' ~ (date if date is number else tidemark.string_literal(date)) ~ ', true)') }}
+        {{ return('coalesce(' ~ tidemark.event_moment_expr(flow, 'sequence') ~ ' <= '
+            ~ (date if date is number else tidemark.string_literal(date)) ~ ', true)') }}
     {%- endif -%}
     {{ return("_business_date <= date'" ~ tidemark._business_date(date, 'tidemark.as_of: date') ~ "'") }}
 {%- endmacro -%}

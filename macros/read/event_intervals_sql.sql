@@ -1,18 +1,21 @@
-{#- The intervals of an events entity. In the order of `by`, a change that an earlier one has overtaken in the sequence is left out, of
-    several at one moment the last counts, and rows next to each other that agree in the tracked columns are one version. What agrees is
-    told by the values of the rows that are left, compared as rows are hashed. In another order than that of the sequence an event that
-    changed nothing there (N) may be what changed the row. `options` are those of interval_options(). -#}
+{#- The intervals of an events entity. In the order of `by`, a change that an earlier one has overtaken in the
+    sequence is left out, of several at one moment the last counts, and rows next to each other that agree in
+    the tracked columns are one version. What agrees is told by the values of the rows that are left, compared
+    as rows are hashed. In another order than that of the sequence an event that changed nothing there (N) may
+    be what changed the row. `options` are those of interval_options(). -#}
 {%- macro event_intervals_sql(flow, log_relation, in_force, by, options=none) -%}
 {%- set options = options or tidemark.interval_options() -%}
 {%- set order = tidemark.event_order_expr(flow) -%}
 {%- set per = options['per'] -%}
-{%- set within = 'partition by ' ~ per ~ ' order by _tidemark_time asc nulls first, _tidemark_order asc nulls first' -%}
+{%- set within = 'partition by ' ~ per
+    ~ ' order by _tidemark_time asc nulls first, _tidemark_order asc nulls first' -%}
 {%- set tracked = flow['tracked'] -%}
 {%- set apart = (tracked or []) | selectattr('sensitive') | map(attribute='name') | list -%}
 {%- set unmoved = tidemark.reads_unchanged(flow, by) -%}
 {%- set source = tidemark._tracked_log_sql(flow, log_relation, apart) if apart else log_relation -%}
 {%- if options['is_bitemporal'] -%}
-    {%- set source = tidemark.known_log_sql(source, tidemark.sensitive_key({'flow': 'events'}) + ['_source_operation']) -%}
+    {%- set source = tidemark.known_log_sql(source,
+        tidemark.sensitive_key({'flow': 'events'}) + ['_source_operation']) -%}
     {%- set in_force = 'true' -%}
 {%- endif -%}
 with changes as (
@@ -20,7 +23,8 @@ with changes as (
         *,
         {{ tidemark.event_moment_expr(flow, by) }} as _tidemark_time,
         {{ order }} as _tidemark_order,
-        {{ '_row_hash' if tracked is none else tidemark.row_hash_expr(tidemark._nullable(tracked), flow['hash']) | indent(8) }} as _tidemark_tracked
+        {{ '_row_hash' if tracked is none
+            else tidemark.row_hash_expr(tidemark._nullable(tracked), flow['hash']) | indent(8) }} as _tidemark_tracked
     from {{ tidemark.effects_of_events_sql(source, in_force, order, per) | indent(4) if unmoved else source }}
     where {{ in_force }} and _operation in ('I', 'U', 'D')
 ),
@@ -92,14 +96,14 @@ where not (_operation = 'D' and _tidemark_is_same and _tidemark_version = 1)
 {%- endif %}
 {%- endmacro -%}
 
-{#- Whether events that changed nothing in the order of the sequence are looked at: in another order they may have. Copies of a table
-    without key are counted, not followed. -#}
+{#- Whether events that changed nothing in the order of the sequence are looked at: in another order they may
+    have. Copies of a table without key are counted, not followed. -#}
 {%- macro reads_unchanged(flow, by) -%}
     {{ return(by != 'sequence' and not flow.get('has_copies', false)) }}
 {%- endmacro -%}
 
-{#- The rows of a log in force, with what an event says that changed nothing in the order of the sequence (`_tidemark_is_same`) as U or
-    D, by itself: it left a row, which has a hash, or none. -#}
+{#- The rows of a log in force, with what an event says that changed nothing in the order of the sequence
+    (`_tidemark_is_same`) as U or D, by itself: it left a row, which has a hash, or none. -#}
 {%- macro effects_of_events_sql(source, in_force, order, per='_key_hash') -%}
 (
     select
@@ -112,8 +116,9 @@ where not (_operation = 'D' and _tidemark_is_same and _tidemark_version = 1)
 )
 {%- endmacro -%}
 
-{#- The rows of a log that say what became of their key, also those that changed nothing in the order of the sequence (N). Not a
-    departure that changed nothing right after an arrival, which is that of the row that was pushed aside: the newcomer stays. -#}
+{#- The rows of a log that say what became of their key, also those that changed nothing in the order of the
+    sequence (N). Not a departure that changed nothing right after an arrival, which is that of the row that
+    was pushed aside: the newcomer stays. -#}
 {%- macro events_with_effect_sql(source, condition, order, per='_key_hash') -%}
 select * except (_tidemark_before_it)
 from (
@@ -131,7 +136,8 @@ where not (_operation = 'N' and _row_hash is null and coalesce(_tidemark_before_
     {%- if by == 'sequence' -%}
         {%- if flow['sequence_by'] | length > 1 -%}
             {%- set fields = [] -%}
-            {%- for expression in flow['sequence_by'] -%}{%- do fields.append('_sequence_by.sequence_' ~ loop.index) -%}{%- endfor -%}
+            {%- for expression in flow['sequence_by'] -%}{%- do fields.append('_sequence_by.sequence_'
+                ~ loop.index) -%}{%- endfor -%}
             {{ return('struct(' ~ fields | join(', ') ~ ')') }}
         {%- endif -%}
         {{ return('_sequence_by.sequence_1' if flow['sequence_by'] else '_sequence_num') }}
@@ -139,7 +145,8 @@ where not (_operation = 'N' and _row_hash is null and coalesce(_tidemark_before_
     {{ return({'event_time': '_event_time', 'business_date': '_business_date'}[by]) }}
 {%- endmacro -%}
 
-{#- The log with the tracked columns that are kept apart. Each log row has at most one row there, written by the same commit. -#}
+{#- The log with the tracked columns that are kept apart. Each log row has at most one row there, written by
+    the same commit. -#}
 {%- macro _tracked_log_sql(flow, log_relation, apart) -%}
 (
     select
@@ -148,6 +155,7 @@ where not (_operation = 'N' and _row_hash is null and coalesce(_tidemark_before_
     from {{ log_relation }} as log
     left join {{ flow['sensitive'] }} as sensitive
         on
-            {{ tidemark.same_row_expr(tidemark.sensitive_key({'flow': 'events'}), 'log', 'sensitive') | indent(12) }}
+            {{ tidemark.same_row_expr(tidemark.sensitive_key({'flow': 'events'}), 'log',
+                'sensitive') | indent(12) }}
 )
 {%- endmacro -%}

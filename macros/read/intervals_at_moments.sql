@@ -1,5 +1,6 @@
-{#- Intervals, and what tells a key, so that what is asked of one axis is asked of both: with both `axes` each interval stands at every moment
-    at which another one of its key began to be known, and the moment is a part of the key. One that is known at no moment is shown once. -#}
+{#- Intervals, and what tells a key, so that what is asked of one axis is asked of both: with both `axes` each
+    interval stands at every moment at which another one of its key began to be known, and the moment is a
+    part of the key. One that is known at no moment is shown once. -#}
 {%- macro intervals_at_moments(intervals, keys, axes) -%}
     {%- set keys = [keys] if keys is string else keys -%}
     {%- if tidemark.axes_of(axes) | length < 2 -%}{{ return([intervals, keys]) }}{%- endif -%}

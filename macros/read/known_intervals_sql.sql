@@ -33,8 +33,8 @@ from (
 where _tidemark_is_first
 {%- endmacro -%}
 
-{#- The intervals of dates in a span of commits, from log rows with `_valid_to` as it is at the span's end and `_tidemark_closed_by`, the commit
-    of the row that closes them: up to that commit an interval was open. -#}
+{#- The intervals of dates in a span of commits, from log rows with `_valid_to` as it is at the span's end and
+    `_tidemark_closed_by`, the commit of the row that closes them: up to that commit an interval was open. -#}
 {%- macro closed_in_span_sql(rows) -%}
 select
     * except (_valid_to, _tidemark_known_from, _tidemark_known_to, _tidemark_closed_by, _tidemark_is_open),

@@ -1,5 +1,6 @@
-{#- The rows of a log for intervals of both axes, in brackets: each once for each span of commits (`_tidemark_known_from`, up to but not with
-    `_tidemark_known_to`) in which it is in force. Within a span and a key all is as with one axis. `row_names` tell a row from others. -#}
+{#- The rows of a log for intervals of both axes, in brackets: each once for each span of commits
+    (`_tidemark_known_from`, up to but not with `_tidemark_known_to`) in which it is in force. Within a span
+    and a key all is as with one axis. `row_names` tell a row from others. -#}
 {%- macro known_log_sql(log_relation, row_names, begins='true') -%}
 (
     with spans as (
@@ -19,8 +20,9 @@
 )
 {%- endmacro -%}
 
-{#- The spans of commits of each key: one begins with each commit that appended rows of the key for which `begins` holds, or that superseded
-    one. So in a span rows only come, and its last commit (`_tidemark_last`) knows them all. -#}
+{#- The spans of commits of each key: one begins with each commit that appended rows of the key for which
+    `begins` holds, or that superseded one. So in a span rows only come, and its last commit
+    (`_tidemark_last`) knows them all. -#}
 {%- macro known_spans_sql(log_relation, begins) -%}
 select
     _key_hash,
@@ -61,8 +63,9 @@ from (
 group by _key_hash, span
 {%- endmacro -%}
 
-{#- Whether rows of an extract's log are no mere next date of their key: the key had a date as late as that before. Only then a span
-    begins; a next date ends but the open interval before it, so that a history which was loaded in order is read once. -#}
+{#- Whether rows of an extract's log are no mere next date of their key: the key had a date as late as that
+    before. Only then a span begins; a next date ends but the open interval before it, so that a history which
+    was loaded in order is read once. -#}
 {%- macro is_no_next_date_expr() -%}
 coalesce(
     _business_date <= max(_business_date) over (

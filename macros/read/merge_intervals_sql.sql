@@ -1,10 +1,12 @@
-{#- Write the intervals of the keys that `state.log` touched after `state.watermark`, and of those only the rows that differ: a change
-    closes one row and opens another. Running it twice writes nothing the second time. `state.columns` are those that `body` yields,
-    each with name and type; `starts` are those where an interval begins, which with the key tell it from all others. The
-    touched keys stand behind an IN, as Spark takes that down to the log, beneath the windows of the body; a join it leaves where it stands. -#}
+{#- Write the intervals of the keys that `state.log` touched after `state.watermark`, and of those only the
+    rows that differ: a change closes one row and opens another. Running it twice writes nothing the second
+    time. `state.columns` are those that `body` yields, each with name and type; `starts` are those where an
+    interval begins, which with the key tell it from all others. The touched keys stand behind an IN, as Spark
+    takes that down to the log, beneath the windows of the body; a join it leaves where it stands. -#}
 {%- macro merge_intervals_sql(relation, state, body, starts=['_valid_from']) -%}
 {%- set identity = ['_key_hash'] -%}
-{%- for start in starts -%}{%- do identity.append(start if start in ['_valid_from', '_known_from'] else tidemark.quote_identifier(start)) -%}{%- endfor -%}
+{%- for start in starts -%}{%- do identity.append(start if start in ['_valid_from', '_known_from']
+    else tidemark.quote_identifier(start)) -%}{%- endfor -%}
 {%- set names = state['columns'] | map(attribute='name') | list -%}
 {%- set compared = state['columns'] | rejectattr('name', 'in', ['_key_hash'] + starts) | list -%}
 merge into {{ relation }} as stored

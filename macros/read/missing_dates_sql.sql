@@ -1,5 +1,5 @@
-{#- The business dates that are missing between the first and the last of each relation's `loads`, by the rule of `tidemark status`
-    (tidemark.state.calendar) or by a calendar that is given, see load_calendar(). -#}
+{#- The business dates that are missing between the first and the last of each relation's `loads`, by the rule
+    of `tidemark status` (tidemark.state.calendar) or by a calendar that is given, see load_calendar(). -#}
 {%- macro missing_dates_sql(loads, calendar) -%}
 with loaded as (
     select distinct
@@ -75,15 +75,18 @@ from (
 where kind in ('load', 'full_refresh') and business_date is not null and commit_id >= log_start_id
 {%- endmacro -%}
 
-{#- A calendar as the arguments of a test say it: `days` by number, Monday being 0, none if it is to be told from what was loaded. -#}
+{#- A calendar as the arguments of a test say it: `days` by number, Monday being 0, none if it is to be told
+    from what was loaded. -#}
 {%- macro load_calendar(every, since, except_dates) -%}
     {%- set names = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] -%}
     {%- set days = [] -%}
-    {%- set given = {'day': names, 'weekday': names[:5]}.get(every, [every]) if every is string else every or [] -%}
+    {%- set given = {'day': names, 'weekday': names[:5]}.get(every, [every]) if every is string
+        else every or [] -%}
     {%- for name in given -%}
         {%- if name not in names -%}
             {%- do tidemark.raise_error('configuration',
-                'dates_are_complete: every must be day, weekday or a list of ' ~ names | join(', ') ~ '; found: ' ~ every
+                'dates_are_complete: every must be day, weekday or a list of ' ~ names | join(', ')
+                    ~ '; found: ' ~ every
             ) -%}
         {%- endif -%}
         {%- do days.append(names.index(name)) -%}
@@ -99,7 +102,8 @@ where kind in ('load', 'full_refresh') and business_date is not null and commit_
 {%- macro date_list(dates, argument) -%}
     {%- set found = [] -%}
     {%- set several = dates if dates is sequence and dates is not string else [dates] -%}
-    {%- for date in several if date is not none -%}{%- do found.append(tidemark._business_date(date, argument)) -%}{%- endfor -%}
+    {%- for date in several if date is not none -%}{%- do found.append(tidemark._business_date(date,
+        argument)) -%}{%- endfor -%}
     {{ return(found) }}
 {%- endmacro -%}
 

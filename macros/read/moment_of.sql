@@ -3,7 +3,8 @@
     {%- if value is none -%}{{ return(none) }}{%- endif -%}
     {%- set text = value | string | trim -%}
     {%- if modules.re.fullmatch('[0-9]{1,18}', text) -%}{{ return({'kind': 'commit', 'value': text}) }}{%- endif -%}
-    {%- if modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}', text) -%}{{ return({'kind': 'date', 'value': tidemark._business_date(text, what)}) }}{%- endif -%}
+    {%- if modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}', text) -%}{{ return({'kind': 'date',
+        'value': tidemark._business_date(text, what)}) }}{%- endif -%}
     {%- if modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?', text) -%}
         {{ return({'kind': 'timestamp', 'value': text}) }}
     {%- endif -%}

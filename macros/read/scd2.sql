@@ -15,7 +15,8 @@
 {%- do tidemark._check_by(relation, flow, by, 'scd2') -%}
 {%- set axes = tidemark.axes_of(axes) -%}
 {%- do tidemark._check_axes(axes, known_at) -%}
-{%- set options = tidemark.interval_options(deletes, open_end, columns, tidemark._interval_unit(flow, by), axes) -%}
+{%- set options = tidemark.interval_options(deletes, open_end, columns, tidemark._interval_unit(flow, by),
+    axes) -%}
 {%- set in_force = tidemark.in_force_expr(tidemark._known_at(relation, known_at, 'scd2')) -%}
 {%- set intervals = tidemark._intervals_sql(relation, flow, by, in_force, options) -%}
 {{ tidemark.known_intervals_sql(intervals, options) if options['is_bitemporal'] else intervals }}
@@ -25,7 +26,8 @@
 {%- macro _intervals_sql(relation, flow, by, in_force, options) -%}
 {%- set log_relation = tidemark.log(relation) -%}
 {%- if flow['flow'] == 'events' -%}
-{{ tidemark.event_intervals_sql(tidemark.tracked_flow(relation, flow), log_relation, in_force, by or 'sequence', options) }}
+{{ tidemark.event_intervals_sql(tidemark.tracked_flow(relation, flow), log_relation, in_force,
+    by or 'sequence', options) }}
 {%- elif flow['effective_from'] and by != 'business_date' -%}
 {{ tidemark.effective_intervals_sql(flow['effective_from'], log_relation, in_force, options) }}
 {%- else -%}
@@ -62,7 +64,8 @@ where _operation <> 'D'
 {#- With both axes all that ever was known is asked for. -#}
 {%- macro _check_axes(axes, known_at) -%}
     {%- if axes | length > 1 and known_at is not none -%}
-        {%- do tidemark.raise_error('usage', 'tidemark.scd2: known_at is for one axis, as each row of axes: [business, system] has its own time. Leave out known_at') -%}
+        {%- do tidemark.raise_error('usage',
+            'tidemark.scd2: known_at is for one axis, as each row of axes: [business, system] has its own time. Leave out known_at') -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -73,8 +76,8 @@ where _operation <> 'D'
     {{ return('sequence' if flow['sequence_by'] | length < 2 else 'none') }}
 {%- endmacro -%}
 
-{#- The commit that `known_at` means, as digits. It is looked up, as there are states that the log does not have any more; but not of what
-    is no model of this project, whose commits nobody knows. -#}
+{#- The commit that `known_at` means, as digits. It is looked up, as there are states that the log does not
+    have any more; but not of what is no model of this project, whose commits nobody knows. -#}
 {%- macro _known_at(relation, value, macro_name) -%}
     {%- if value is none or not execute -%}{{ return(none) }}{%- endif -%}
     {%- set moment = tidemark.moment_of(value, macro_name ~ ': known_at') -%}
@@ -89,21 +92,25 @@ where _operation <> 'D'
     {%- if settings is mapping and settings.get('extract') == 'events' -%}
         {%- set cfg = tidemark.entity_config(node) -%}
         {{ return({
-            'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg, 'effective_from': none,
+            'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg,
+            'effective_from': none,
             'has_copies': not cfg['keys'],
         }) }}
     {%- endif -%}
     {%- set is_effective = settings is mapping and settings.get('effective_from') -%}
-    {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': tidemark.entity_config(node)['effective_from'] if is_effective else none}) }}
+    {{ return({'flow': 'extract', 'sequence_by': [],
+        'effective_from': tidemark.entity_config(node)['effective_from'] if is_effective else none}) }}
 {%- endmacro -%}
 
 {#- What a reading may go by. Only intervals are those of `effective_from`. -#}
 {%- macro _check_by(relation, flow, by, macro_name) -%}
     {%- set allowed = ['sequence', 'event_time', 'business_date'] if flow['flow'] == 'events'
-        else (['effective_from'] if flow['effective_from'] and macro_name == 'scd2' else []) + ['business_date'] -%}
+        else (['effective_from'] if flow['effective_from'] and macro_name == 'scd2' else [])
+            + ['business_date'] -%}
     {%- if execute and by is not none and by not in allowed -%}
         {%- do tidemark.raise_error('usage',
-            'tidemark.' ~ macro_name ~ ': by must be ' ~ allowed | join(' or ') ~ " for " ~ relation.identifier ~ ", found: '" ~ by ~ "'"
+            'tidemark.' ~ macro_name ~ ': by must be ' ~ allowed | join(' or ') ~ " for "
+                ~ relation.identifier ~ ", found: '" ~ by ~ "'"
         ) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -1,5 +1,5 @@
-{#- What is known of a kept scd2 table, as one row: its last commit, how far that had read, and the last commit of its entity that did
-    more to the log than append to it. -#}
+{#- What is known of a kept scd2 table, as one row: its last commit, how far that had read, and the last
+    commit of its entity that did more to the log than append to it. -#}
 {%- macro scd2_state_sql(commits, relation, entity) -%}
 with last_runs as (
     select
@@ -32,8 +32,9 @@ from last_runs
 cross join replaced_logs
 {%- endmacro -%}
 
-{#- How far a log goes, and how many rows it has in force, now and as of `watermark`. The latter never changes while a log is appended
-    to: another number means that rows went away or that it is another log. With both `axes` rows that are superseded count too. -#}
+{#- How far a log goes, and how many rows it has in force, now and as of `watermark`. The latter never changes
+    while a log is appended to: another number means that rows went away or that it is another log. With both
+    `axes` rows that are superseded count too. -#}
 {%- macro scd2_log_sql(log_relation, watermark, axes=['business']) -%}
 {%- set every = axes | length > 1 -%}
 select

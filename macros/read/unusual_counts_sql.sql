@@ -1,6 +1,6 @@
-{#- What is not usual in `loads`, each load of a relation judged by those before it. The rule is told, and proved, in
-    python/tests/usual.py: a count is compared with the median of its weekday, and how far it is from there with how far the loads before
-    it were. `options`: see the test change_counts_are_usual. -#}
+{#- What is not usual in `loads`, each load of a relation judged by those before it. The rule is told, and
+    proved, in python/tests/usual.py: a count is compared with the median of its weekday, and how far it is
+    from there with how far the loads before it were. `options`: see the test change_counts_are_usual. -#}
 {%- macro unusual_counts_sql(loads, options) -%}
 with days as (
     select
@@ -78,11 +78,12 @@ from judged
 where
     is_unusual
     and judged_loads > 0
-    and (problem = 'too many' or what not in ({{ "'inserted', 'updated', 'deleted', 'rejected'" if options['of_events'] else "'rejected'" }}))
+    and (problem = 'too many' or what not in ({{ "'inserted', 'updated', 'deleted', 'rejected'"
+        if options['of_events'] else "'rejected'" }}))
 {%- endmacro -%}
 
-{#- What each business date of a relation changed: of extracts as its last load counted it, of change events the sum of all. A full
-    refresh is no load as others are. -#}
+{#- What each business date of a relation changed: of extracts as its last load counted it, of change events
+    the sum of all. A full refresh is no load as others are. -#}
 {%- macro counted_loads_sql(commits, relation, of_events) -%}
 select
     relation,
@@ -100,7 +101,8 @@ group by relation, business_date
 
 {#- The median of an array that is sorted and has something in it. -#}
 {%- macro sorted_median_expr(name) -%}
-    {{ return('(get(' ~ name ~ ', int((size(' ~ name ~ ') - 1) / 2)) + get(' ~ name ~ ', int(size(' ~ name ~ ') / 2))) / 2') }}
+    {{ return('(get(' ~ name ~ ', int((size(' ~ name ~ ') - 1) / 2)) + get(' ~ name ~ ', int(size(' ~ name
+        ~ ') / 2))) / 2') }}
 {%- endmacro -%}
 
 {#- What unusual_counts_sql() takes, of the arguments of the test change_counts_are_usual. -#}
@@ -110,12 +112,14 @@ group by relation, business_date
     {%- set known = ['inserted', 'updated', 'deleted', 'rejected'] -%}
     {%- for what in chosen if what not in known -%}
         {%- set hint = tidemark._did_you_mean(what, known) -%}
-        {%- do errors.append('counts must be one of ' ~ known | join(', ') ~ ' (found: ' ~ what ~ ')' ~ (hint if 'did you' in hint else '')) -%}
+        {%- do errors.append('counts must be one of ' ~ known | join(', ') ~ ' (found: ' ~ what ~ ')'
+            ~ (hint if 'did you' in hint else '')) -%}
     {%- endfor -%}
     {%- if not chosen -%}{%- do errors.append('counts must name what is judged') -%}{%- endif -%}
     {%- if min_rows is not number or min_rows < 0 -%}{%- do errors.append('min_rows must be a number from 0 on, found: ' ~ min_rows) -%}{%- endif -%}
     {%- if min_factor is not number or min_factor < 1 -%}{%- do errors.append('min_factor must be a number from 1 on, found: ' ~ min_factor) -%}{%- endif -%}
-    {%- if errors -%}{%- do tidemark.raise_error('configuration', 'change_counts_are_usual: ' ~ errors | join('; ')) -%}{%- endif -%}
+    {%- if errors -%}{%- do tidemark.raise_error('configuration',
+        'change_counts_are_usual: ' ~ errors | join('; ')) -%}{%- endif -%}
     {{ return({
         'counts': chosen,
         'min_rows': min_rows,

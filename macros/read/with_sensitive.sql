@@ -1,12 +1,14 @@
-{#- An entity's current table, log or history with its sensitive columns joined back. A change has its own sensitive values, those its commit
-    wrote. Current has those of the change that its row is of. -#}
+{#- An entity's current table, log or history with its sensitive columns joined back. A change has its own
+    sensitive values, those its commit wrote. Current has those of the change that its row is of. -#}
 {%- macro with_sensitive(relation) -%}
-{%- if relation is string or relation is none -%}{%- do tidemark._check_entity_relation(relation, 'with_sensitive') -%}{%- endif -%}
+{%- if relation is string or relation is none -%}{%- do tidemark._check_entity_relation(relation,
+    'with_sensitive') -%}{%- endif -%}
 {%- set base, _, side = relation.identifier.rpartition('__') -%}
 {%- set is_current = not (base and side in ['log', 'history']) -%}
 {%- set entity = relation if is_current else relation.incorporate(path={'identifier': base}) -%}
 {%- set flow = tidemark.flow_of(entity) -%}
-{%- set own = '_key_hash, _row_hash, _business_date, _commit_id' ~ (', _event_id' if flow['flow'] == 'events' else '') -%}
+{%- set own = '_key_hash, _row_hash, _business_date, _commit_id'
+    ~ (', _event_id' if flow['flow'] == 'events' else '') -%}
 {%- set sensitive = tidemark.sensitive(entity) -%}
 {%- if is_current -%}
 {%- set node = tidemark.node_of(entity) if execute and graph is defined -%}

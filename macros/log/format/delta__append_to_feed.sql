@@ -1,4 +1,5 @@
-{#- Append rows to a feed, of which they have read that it has none of them: so of two runs that append at once one is refused. -#}
+{#- Append rows to a feed, of which they have read that it has none of them: so of two runs that append at
+    once one is refused. -#}
 {%- macro delta__append_to_feed(relation, names, rows, after) -%}
 {%- set statement -%}
 insert into {{ relation }} (

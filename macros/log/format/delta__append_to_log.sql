@@ -1,6 +1,7 @@
-{#- Write a slice of the log in one Delta commit. It writes nothing when another run has written to this log since
-    `load.last_commit_id`, or has taken this one for dead and rolled it back: then the count of rows, which the caller checks, is not
-    the expected one; and two that write at once conflict, because neither is a blind append: each has read the log. -#}
+{#- Write a slice of the log in one Delta commit. It writes nothing when another run has written to this log
+    since `load.last_commit_id`, or has taken this one for dead and rolled it back: then the count of rows,
+    which the caller checks, is not the expected one; and two that write at once conflict, because neither is
+    a blind append: each has read the log. -#}
 {%- macro delta__append_to_log(relations, names, rows, load) -%}
 {%- if load['forward'] -%}
 {%- set statement -%}
@@ -22,9 +23,11 @@ where
 {{ return([statement]) }}
 {%- endmacro -%}
 
-{#- Append the rows of a slice and mark those that it supersedes. `conflicts` are conditions on rows of other runs: see iceberg__append_to_log(). -#}
+{#- Append the rows of a slice and mark those that it supersedes. `conflicts` are conditions on rows of other
+    runs: see iceberg__append_to_log(). -#}
 {%- macro merge_into_log_sql(relations, names, rows, load, conflicts=[]) -%}
-{%- set by_date = ["log._business_date >= date'" ~ load['business_date'] ~ "'"] if '_event_id' not in names and not load['forward'] else [] -%}
+{%- set by_date = ["log._business_date >= date'" ~ load['business_date'] ~ "'"]
+    if '_event_id' not in names and not load['forward'] else [] -%}
 merge into {{ relations['log'] }} as log
 using (
     {%- if load['forward'] %}
@@ -66,7 +69,8 @@ when not matched and slice._supersedes is null then insert (
 )
 {%- endmacro -%}
 
-{#- Stop statements on the log that began before now, as this is a change of its metadata: they fail when they commit. -#}
+{#- Stop statements on the log that began before now, as this is a change of its metadata: they fail when they
+    commit. -#}
 {%- macro delta__fence_log(log_table, commit_id) -%}
     {{ return(["alter table " ~ log_table ~ " set tblproperties ('tidemark.fence' = '" ~ commit_id ~ "')"]) }}
 {%- endmacro -%}

@@ -1,11 +1,15 @@
 {#- The log, partitioned by business date. -#}
 {%- macro delta__create_log(cfg, relations, columns) -%}
     {%- set properties = tidemark.write_mode_properties(cfg) -%}
-    {%- do properties.update({'tidemark.hash_recipe': tidemark.hash_recipe_version(), 'tidemark.hash': cfg['hash']}) -%}
-    {#- Ranges of commits are found by their statistics; those of other columns let nothing be left out and take a third of the time. -#}
+    {%- do properties.update({'tidemark.hash_recipe': tidemark.hash_recipe_version(),
+        'tidemark.hash': cfg['hash']}) -%}
+    {#- Ranges of commits are found by their statistics; those of other columns let nothing be left out and
+        take a third of the time. -#}
     {#- So are the positions of events, which come again at the same ones. -#}
-    {%- set positions = ',_offset' if columns | map(attribute='name') | select('equalto', '_offset') | list else '' -%}
-    {%- do properties.update({'delta.dataSkippingStatsColumns': '_key_hash,_commit_id,_superseded_by' ~ positions}) -%}
+    {%- set positions = ',_offset' if columns | map(attribute='name') | select('equalto', '_offset') | list
+        else '' -%}
+    {%- do properties.update({'delta.dataSkippingStatsColumns': '_key_hash,_commit_id,_superseded_by'
+        ~ positions}) -%}
     {{ return(tidemark.delta__create_table(relations['log'], columns, {
         'partition_by': ['_business_date'],
         'location_root': cfg['location_root'],

@@ -2,7 +2,8 @@
 {%- macro delta__merge_into_current(cfg, plan, relations, load) -%}
 {%- set stored = plan['stored'] | map(attribute='name') | list -%}
 {%- set names = tidemark.current_names(plan) -%}
-{%- set kept = "slice._operation is not null" if cfg['soft_delete'] else "slice._operation is not null and slice._operation <> 'D'" -%}
+{%- set kept = "slice._operation is not null" if cfg['soft_delete']
+    else "slice._operation is not null and slice._operation <> 'D'" -%}
 {%- set statement -%}
 merge into {{ relations['current'] }} as current
 using (
@@ -25,7 +26,8 @@ using (
 ) as slice
     on current._key_hash <=> slice._key_hash
     {%- if load.get('key_list') %}
-    {#- Says the same again, in words by which Delta leaves out files: of a list in `in` it looks at the least and the greatest only. #}
+    {#- Says the same again, in words by which Delta leaves out files: of a list in `in` it looks at the least
+        and the greatest only. #}
     and (current._key_hash = {{ load['key_list'] | join(' or current._key_hash = ') }})
     {%- endif %}
 when matched and {{ kept }} then update set

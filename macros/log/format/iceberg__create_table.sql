@@ -1,14 +1,18 @@
 {#- An empty Iceberg table. Of the descriptions of former versions, one file each, the last hundred stay. -#}
 {%- macro iceberg__create_table(relation, columns, options) -%}
-    {%- set properties = {'write.metadata.delete-after-commit.enabled': 'true', 'write.metadata.previous-versions-max': '100'} -%}
+    {%- set properties = {'write.metadata.delete-after-commit.enabled': 'true',
+        'write.metadata.previous-versions-max': '100'} -%}
     {%- do properties.update(options.get('properties', {})) -%}
     {%- do properties.update(tidemark.layout_properties()) -%}
-    {{ return([tidemark.create_table_sql('iceberg', relation, columns, dict(options, properties=properties))]) }}
+    {{ return([tidemark.create_table_sql('iceberg', relation, columns,
+        dict(options, properties=properties))]) }}
 {%- endmacro -%}
 
-{#- The log, partitioned by business date. Ranges of commits are found by their statistics, and so is another run's commit. -#}
+{#- The log, partitioned by business date. Ranges of commits are found by their statistics, and so is another
+    run's commit. -#}
 {%- macro iceberg__create_log(cfg, relations, columns) -%}
-    {%- set properties = {'tidemark.hash_recipe': tidemark.hash_recipe_version(), 'tidemark.hash': cfg['hash'], 'write.metadata.metrics.default': 'none'} -%}
+    {%- set properties = {'tidemark.hash_recipe': tidemark.hash_recipe_version(),
+        'tidemark.hash': cfg['hash'], 'write.metadata.metrics.default': 'none'} -%}
     {%- for name in ['_key_hash', '_commit_id', '_superseded_by'] -%}
         {%- do properties.update({'write.metadata.metrics.column.' ~ name: 'full'}) -%}
     {%- endfor -%}

@@ -1,5 +1,5 @@
-{#- The versions of a table with intervals (a dbt snapshot) as an extract of one business date: those that hold at the end of it.
-    `versions` is what adopted_versions() tells of the table. -#}
+{#- The versions of a table with intervals (a dbt snapshot) as an extract of one business date: those that
+    hold at the end of it. `versions` is what adopted_versions() tells of the table. -#}
 {%- macro adopted_extract_sql(versions, business_date) -%}
 select
     {{ versions['columns'] | join(',\n    ') }}
@@ -9,7 +9,8 @@ from (
 where _tidemark_from <= date'{{ business_date }}' and (_tidemark_to is null or _tidemark_to > date'{{ business_date }}')
 {%- endmacro -%}
 
-{#- Every version with the dates between which it holds at the end of a day; those of deleted rows (dbt's `new_record`) are none. -#}
+{#- Every version with the dates between which it holds at the end of a day; those of deleted rows (dbt's
+    `new_record`) are none. -#}
 {%- macro adopted_versions_sql(versions) -%}
 {%- set to = 'cast(' ~ tidemark.quote_identifier(versions['to']) ~ ' as date)' -%}
 select
@@ -23,8 +24,9 @@ where not coalesce(cast({{ tidemark.quote_identifier(versions['deleted']) }} as 
 {%- endif %}
 {%- endmacro -%}
 
-{#- What a table with intervals holds, one row: versions, those that begin and end within a day, those without begin, with an end before
-    the begin, that hold beside another one of their key, and a key of which two do. -#}
+{#- What a table with intervals holds, one row: versions, those that begin and end within a day, those without
+    begin, with an end before the begin, that hold beside another one of their key, and a key of which two do.
+    -#}
 {%- macro adopted_figures_sql(versions, keys) -%}
 {%- set key = tidemark.column_list_expr(keys) | replace('\n    ', ' ') -%}
 select
@@ -62,7 +64,8 @@ from (
 order by business_date asc nulls last
 {%- endmacro -%}
 
-{#- The dates, and how many, at whose end the log replayed has another number of rows than the table; no row if there is none. -#}
+{#- The dates, and how many, at whose end the log replayed has another number of rows than the table; no row
+    if there is none. -#}
 {%- macro adopted_differences_sql(versions, log_relation, dates) -%}
 with changes as (
     select _tidemark_from as business_date, 1 as in_table, 0 as in_log

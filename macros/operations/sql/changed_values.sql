@@ -1,8 +1,9 @@
-{#- The updated keys of one business date, `limit` of them, the first by key: `_tidemark_key` is the key as people read it, every column
-    a text. -#}
+{#- The updated keys of one business date, `limit` of them, the first by key: `_tidemark_key` is the key as
+    people read it, every column a text. -#}
 {%- macro updated_rows_sql(log, keys, columns, business_date, limit) -%}
 {%- set key_values = [] -%}
-{%- for key in keys -%}{%- do key_values.append('coalesce(cast(' ~ tidemark.quote_identifier(key) ~ " as string), 'NULL')") -%}{%- endfor -%}
+{%- for key in keys -%}{%- do key_values.append('coalesce(cast(' ~ tidemark.quote_identifier(key)
+    ~ " as string), 'NULL')") -%}{%- endfor -%}
 select
     {{ "concat_ws(', ', " ~ key_values | join(', ') ~ ')' if key_values else '_key_hash' }} as _tidemark_key,
     _key_hash,
@@ -30,8 +31,9 @@ where
     and {{ tidemark.in_force_expr() }}
 {%- endmacro -%}
 
-{#- What updates changed, one row per key and column with old and new value; values of columns that the log does not have (sensitive
-    ones) are masked. `before` is what rows_before_sql() gave, of which the last row of a key counts. -#}
+{#- What updates changed, one row per key and column with old and new value; values of columns that the log
+    does not have (sensitive ones) are masked. `before` is what rows_before_sql() gave, of which the last row
+    of a key counts. -#}
 {%- macro changed_values(updated, before) -%}
     {%- set rows_before = {} -%}
     {%- for row in before | sort(attribute='_business_date') -%}{%- do rows_before.update({row['_key_hash']: row}) -%}{%- endfor -%}
@@ -53,7 +55,8 @@ where
     {%- set terms = [] -%}
     {%- for column in columns -%}
         {%- set name = tidemark.quote_identifier(column['name']) -%}
-        {%- do terms.append(('hex(' ~ name ~ ')' if column['type'] == 'binary' else 'cast(' ~ name ~ ' as string)') ~ ' as ' ~ name) -%}
+        {%- do terms.append(('hex(' ~ name ~ ')' if column['type'] == 'binary'
+            else 'cast(' ~ name ~ ' as string)') ~ ' as ' ~ name) -%}
     {%- endfor -%}
     {{ return(terms | join(',\n    ')) }}
 {%- endmacro -%}

@@ -1,9 +1,10 @@
-{#- What clean() decides by, as one row: for each length of `retentions` (such as {superseded: '30 days'}) the horizon, the last commit
-    that was completed that long ago; what was cleaned before; what must stay readable; the logs that a full refresh or a rehash
-    replaced. -#}
+{#- What clean() decides by, as one row: for each length of `retentions` (such as {superseded: '30 days'}) the
+    horizon, the last commit that was completed that long ago; what was cleaned before; what must stay
+    readable; the logs that a full refresh or a rehash replaced. -#}
 {%- macro clean_state_sql(states, relation, retentions) -%}
 {%- set literal = tidemark.string_literal(relation) -%}
-with last_states as {{ tidemark.last_commits_sql(states, condition='relation = ' ~ literal ~ ' or source_relation = ' ~ literal) }},
+with last_states as {{ tidemark.last_commits_sql(states,
+    condition='relation = ' ~ literal ~ ' or source_relation = ' ~ literal) }},
 
 commits as (
     select * from last_states
@@ -53,7 +54,8 @@ select
         select to_json(sort_array(collect_list(struct(
             commit_id,
             kind,
-            {{ "completed_by <= current_timestamp() - interval " ~ retentions['superseded'] if retentions.get('superseded') else 'false' }} as is_old
+            {{ "completed_by <= current_timestamp() - interval " ~ retentions['superseded']
+                if retentions.get('superseded') else 'false' }} as is_old
         ))))
         from log_commits
         where kind in ({{ tidemark.replacing_kinds() }})

@@ -46,7 +46,8 @@ judged_rows as (
     select
         *,
         max(if(
-            {{ in_force }} and _commit_id <= {{ floor }} {{- ' and coalesce(size(_unsupplied), 0) <= 0' if events }}, _tidemark_order, null
+            {{ in_force }} and _commit_id <= {{ floor }} {{- ' and coalesce(size(_unsupplied), 0) <= 0'
+                if events }}, _tidemark_order, null
         )) over (partition by _key_hash) as _tidemark_anchor,
         {%- if kept %}
         max(if({{ in_force }} and _commit_id <= {{ floor }}, _tidemark_order, null)) over (partition by _key_hash) as _tidemark_last,
@@ -90,10 +91,12 @@ where
 
 {#- What a log row is found by. -#}
 {%- macro log_row_names(plan) -%}
-    {{ return(tidemark.sensitive_key(plan) + (['_source_operation'] if plan.get('flow') == 'events' else [])) }}
+    {{ return(tidemark.sensitive_key(plan)
+        + (['_source_operation'] if plan.get('flow') == 'events' else [])) }}
 {%- endmacro -%}
 
-{#- Sensitive values of commits up to `floor` whose log row is gone. Later ones may belong to a commit that is being written. -#}
+{#- Sensitive values of commits up to `floor` whose log row is gone. Later ones may belong to a commit that is
+    being written. -#}
 {%- macro orphaned_sensitive_sql(plan, relations, floor) -%}
 {%- set names = tidemark.sensitive_key(plan) -%}
 select

@@ -1,5 +1,6 @@
-{#- The states of an entity's commits as those of another one, without those in flight; `since` that of a commit. `relations` are the two,
-    `schemas` what the names of tables begin with, and with what afterwards. -#}
+{#- The states of an entity's commits as those of another one, without those in flight; `since` that of a
+    commit. `relations` are the two, `schemas` what the names of tables begin with, and with what afterwards.
+    -#}
 {%- macro cloned_states_sql(states, relations, schemas, since=none) -%}
 select
     {%- for column in tidemark.commit_columns() %}
@@ -8,7 +9,8 @@ select
     {%- elif column['name'] == 'source_relation' %}
     if(
         startswith(source_relation, {{ tidemark.string_literal(schemas[0] ~ '.') }}) or startswith(source_relation, {{ tidemark.string_literal(schemas[0] ~ '_') }}),
-        concat({{ tidemark.string_literal(schemas[1]) }}, substring(source_relation, {{ schemas[0] | length + 1 }})),
+        concat({{ tidemark.string_literal(schemas[1]) }}, substring(source_relation, {{ schemas[0] | length
+            + 1 }})),
         source_relation
     ) as source_relation
     {%- else %}

@@ -1,6 +1,7 @@
-{#- Whether a row of one of an entity's tables is of the key that is erased: by its hash, by the values of the key where the table has
-    all its columns (a log that a rehash or a full refresh left may have other hashes), in a staging also by the key that the row had
-    before. `names` are the table's columns, `erased` the key: `hashes` and `values`, SQL by column. -#}
+{#- Whether a row of one of an entity's tables is of the key that is erased: by its hash, by the values of the
+    key where the table has all its columns (a log that a rehash or a full refresh left may have other
+    hashes), in a staging also by the key that the row had before. `names` are the table's columns, `erased`
+    the key: `hashes` and `values`, SQL by column. -#}
 {%- macro erased_rows_expr(names, erased) -%}
     {%- set hashes = '(' ~ erased['hashes'] | join(', ') ~ ')' -%}
     {%- set lower = names | map('lower') | list -%}
@@ -18,18 +19,21 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if '_raw_payload' in lower and erased['texts'] -%}
-        {#- A payload that could not be read has no key: it goes if it holds every value of the key as a word. -#}
+        {#- A payload that could not be read has no key: it goes if it holds every value of the key as a word.
+            -#}
         {%- set words = ['_key_hash is null'] -%}
         {%- for text in erased['texts'] -%}
-            {%- do words.append("_raw_payload rlike concat('(^|[^\\\\p{L}\\\\p{N}_])', '\\\\Q', " ~ text ~ ", '\\\\E', '($|[^\\\\p{L}\\\\p{N}_])')") -%}
+            {%- do words.append("_raw_payload rlike concat('(^|[^\\\\p{L}\\\\p{N}_])', '\\\\Q', " ~ text
+                ~ ", '\\\\E', '($|[^\\\\p{L}\\\\p{N}_])')") -%}
         {%- endfor -%}
         {%- do terms.append('(' ~ words | join(' and ') ~ ')') -%}
     {%- endif -%}
     {{ return('coalesce(' ~ terms | join(' or ') ~ ', false)' if terms else 'false') }}
 {%- endmacro -%}
 
-{#- The hashes that a key may have in the tables of an entity, one for each algorithm that a rehash can have come from, `xxhash64x2`
-    in earlier releases, and what its values look like as text, as one row. NULL is a value of a key, but no word to look for. -#}
+{#- The hashes that a key may have in the tables of an entity, one for each algorithm that a rehash can have
+    come from, `xxhash64x2` in earlier releases, and what its values look like as text, as one row. NULL is a
+    value of a key, but no word to look for. -#}
 {%- macro erased_key_sql(columns, values) -%}
 select
     {%- for algorithm in ['md5', 'sha256'] %}
@@ -53,8 +57,9 @@ from (
 ) as key_values
 {%- endmacro -%}
 
-{#- Take rows of the key away in one commit. By a MERGE, whose condition names columns: of a DELETE the commit would keep the values, for as
-    long as the format keeps what was done. `condition` makes the condition from a key as of erased_rows_expr(). -#}
+{#- Take rows of the key away in one commit. By a MERGE, whose condition names columns: of a DELETE the commit
+    would keep the values, for as long as the format keeps what was done. `condition` makes the condition from
+    a key as of erased_rows_expr(). -#}
 {%- macro erase_rows_sql(relation, erased, condition) -%}
 merge into {{ relation }} as stored
 using (
@@ -64,8 +69,8 @@ using (
 when matched then delete
 {%- endmacro -%}
 
-{#- Log rows of other keys lose what they say of the erased one: that they had it before. Values that they took from it are theirs, so
-    that a late event does not look for them there. -#}
+{#- Log rows of other keys lose what they say of the erased one: that they had it before. Values that they
+    took from it are theirs, so that a late event does not look for them there. -#}
 {%- macro forget_moves_sql(log_relation, erased) -%}
 merge into {{ log_relation }} as stored
 using (
@@ -81,7 +86,8 @@ when matched then update set
 {%- macro erased_by_name(erased) -%}
     {%- set named = {'hashes': [], 'values': {}, 'texts': []} -%}
     {%- for _ in erased['hashes'] -%}{%- do named['hashes'].append('tidemark_erased.hash_' ~ loop.index) -%}{%- endfor -%}
-    {%- for column in erased['values'] -%}{%- do named['values'].update({column: 'tidemark_erased.value_' ~ loop.index}) -%}{%- endfor -%}
+    {%- for column in erased['values'] -%}{%- do named['values'].update({column: 'tidemark_erased.value_'
+        ~ loop.index}) -%}{%- endfor -%}
     {%- for _ in erased['texts'] -%}{%- do named['texts'].append('tidemark_erased.text_' ~ loop.index) -%}{%- endfor -%}
     {{ return(named) }}
 {%- endmacro -%}
@@ -95,7 +101,8 @@ when matched then update set
     {{ return('select\n    ' ~ columns | join(',\n    ')) }}
 {%- endmacro -%}
 
-{#- Every derived table with what it was made from, and whether a run of it has read that and no other one of that name in another schema. -#}
+{#- Every derived table with what it was made from, and whether a run of it has read that and no other one of
+    that name in another schema. -#}
 {%- macro derived_tables_sql(states) -%}
 select
     relation,

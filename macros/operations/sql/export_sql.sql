@@ -1,9 +1,13 @@
-{#- Atomic events of the commits in (from, to] as lines of the canonical TSV; `json_columns` false leaves out the three that hold JSON. -#}
+{#- Atomic events of the commits in (from, to] as lines of the canonical TSV; `json_columns` false leaves out
+    the three that hold JSON. -#}
 {%- macro exported_events_sql(events, from_id, to_id, json_columns=true) -%}
 {%- set fields = [] -%}
-{%- for column in tidemark.canonical_columns() if json_columns or column['name'] not in ['contexts', 'unstruct_event', 'derived_contexts'] -%}
+{%- for column in tidemark.canonical_columns()
+    if json_columns or column['name'] not in ['contexts', 'unstruct_event', 'derived_contexts'] -%}
     {%- set text = tidemark.canonical_text_of_expr(column) -%}
-    {%- do fields.append("coalesce(" ~ ("translate(" ~ text ~ ", '\\t\\n\\r', '   ')" if column['type'] == 'string' else text) ~ ", '')") -%}
+    {%- do fields.append("coalesce("
+        ~ ("translate(" ~ text ~ ", '\\t\\n\\r', '   ')" if column['type'] == 'string' else text)
+        ~ ", '')") -%}
 {%- endfor -%}
 select
     concat_ws('\t',
@@ -13,7 +17,8 @@ from {{ events }}
 where _commit_id > {{ from_id }} and _commit_id <= {{ to_id }}
 {%- endmacro -%}
 
-{#- Entities of the commits in (from, to] as JSON lines, with the parts of the schema that make the folders. -#}
+{#- Entities of the commits in (from, to] as JSON lines, with the parts of the schema that make the folders.
+    -#}
 {%- macro exported_entities_sql(entities, from_id, to_id) -%}
 select
     concat(

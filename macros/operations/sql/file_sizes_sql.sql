@@ -1,5 +1,6 @@
-{#- How the files of a table are, by partition where `partition_by` names its column: how many, how many of them are smaller than three
-    quarters of the size they should have, and bytes. Partitions with most small files come first. -#}
+{#- How the files of a table are, by partition where `partition_by` names its column: how many, how many of
+    them are smaller than three quarters of the size they should have, and bytes. Partitions with most small
+    files come first. -#}
 {%- macro file_sizes_sql(relation, target_bytes, partition_by=none) -%}
 {%- set is_small = 'file_size < 0.75 * ' ~ target_bytes -%}
 select
@@ -52,7 +53,8 @@ zorder by ({{ zorder_by }})
     'table => ' ~ tidemark.string_literal(relation | string),
     "options => map('target-file-size-bytes', '" ~ target_bytes ~ "', 'min-input-files', '2')",
 ] -%}
-{%- if zorder_by -%}{%- do arguments.append("strategy => 'sort', sort_order => " ~ tidemark.string_literal(zorder_by)) -%}{%- endif -%}
+{%- if zorder_by -%}{%- do arguments.append("strategy => 'sort', sort_order => "
+    ~ tidemark.string_literal(zorder_by)) -%}{%- endif -%}
 {%- if partition_by -%}
     {%- set term = ' is null' if partition_value is none else " = date'" ~ partition_value ~ "'" -%}
     {%- do arguments.append('where => ' ~ tidemark.string_literal(partition_by ~ term)) -%}

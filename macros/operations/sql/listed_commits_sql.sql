@@ -1,6 +1,7 @@
-{#- Commits, newest first, as they are shown: of one entity or of all, or one commit alone. `savepoint` names the savepoint on a commit
-    ('' if it has no name), `next_log_id` is the commit that put another log in the place of the one that it wrote, `previous_version`
-    the version of a derived table before the commit (it records only the one after). -#}
+{#- Commits, newest first, as they are shown: of one entity or of all, or one commit alone. `savepoint` names
+    the savepoint on a commit ('' if it has no name), `next_log_id` is the commit that put another log in the
+    place of the one that it wrote, `previous_version` the version of a derived table before the commit (it
+    records only the one after). -#}
 {%- macro listed_commits_sql(states, relation=none, commit_id=none, limit=20) -%}
 with commits as {{ tidemark.last_commits_sql(states, relation) }},
 

@@ -17,14 +17,16 @@ group by _day
 order by _day asc nulls last
 {%- endmacro -%}
 
-{#- Claim a day's events of `source` (its `relation` and the `names` of its columns), under the ids that they came with; what is claimed for as long is not claimed again. -#}
+{#- Claim a day's events of `source` (its `relation` and the `names` of its columns), under the ids that they
+    came with; what is claimed for as long is not claimed again. -#}
 {%- macro populate_manifest_sql(cfg, manifest, source, day, commit_id) -%}
 merge into {{ manifest }} as claims
 using (
     with texts as (
         select
             {%- for column in tidemark.canonical_columns() %}
-            {{ tidemark.canonical_text_of_expr(column) if column['name'] in source['names'] else 'cast(null as string)' }} as {{ tidemark.quote_identifier(column['name']) }},
+            {{ tidemark.canonical_text_of_expr(column) if column['name'] in source['names']
+                else 'cast(null as string)' }} as {{ tidemark.quote_identifier(column['name']) }},
             {%- endfor %}
             {{ tidemark._population_time_expr(source) }} as _etl_tstamp
         from {{ source['relation'] }}
@@ -64,7 +66,8 @@ when not matched then insert (
 
 {#- The etl time of an event of `source`, which may have no column of it. -#}
 {%- macro _population_time_expr(source) -%}
-    {{ return('coalesce(etl_tstamp, collector_tstamp)' if 'etl_tstamp' in source['names'] else 'collector_tstamp') }}
+    {{ return('coalesce(etl_tstamp, collector_tstamp)' if 'etl_tstamp' in source['names']
+        else 'collector_tstamp') }}
 {%- endmacro -%}
 
 {#- The day of that. -#}

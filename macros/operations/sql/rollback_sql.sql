@@ -1,5 +1,6 @@
-{#- What going back to a commit does to the log: a mark on each row that came since and is in force (`_supersedes`), and again each row
-    that was in force then and is not now (`_copy_of`, the commit that wrote it first). -#}
+{#- What going back to a commit does to the log: a mark on each row that came since and is in force
+    (`_supersedes`), and again each row that was in force then and is not now (`_copy_of`, the commit that
+    wrote it first). -#}
 {%- macro rollback_slice_sql(plan, relations, target) -%}
 {%- set names = tidemark.slice_columns(plan) -%}
 select

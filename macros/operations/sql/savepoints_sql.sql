@@ -1,4 +1,5 @@
-{#- The commits of an entity that savepoints keep from clean(): `commit_id` and `name`, the last word on each commit counts. -#}
+{#- The commits of an entity that savepoints keep from clean(): `commit_id` and `name`, the last word on each
+    commit counts. -#}
 {%- macro savepoints_sql(states, relation) -%}
 with commits as {{ tidemark.last_commits_sql(states, relation) }}
 
@@ -10,7 +11,8 @@ from (
 )
 {%- endmacro -%}
 
-{#- The savepoints of an entity, or of all, for a person: which commit each keeps, what that loaded, and since when. -#}
+{#- The savepoints of an entity, or of all, for a person: which commit each keeps, what that loaded, and since
+    when. -#}
 {%- macro listed_savepoints_sql(states, relation=none) -%}
 with commits as {{ tidemark.last_commits_sql(states, relation) }}
 
@@ -42,7 +44,8 @@ group by relation, source_commit_id
 having not max_by(coalesce(get_json_object(details, '$.removed'), 'false') = 'true', commit_id)
 {%- endmacro -%}
 
-{#- The last completed commits that wrote an entity's log, each with its date, or one of them: what a savepoint or an error can name. -#}
+{#- The last completed commits that wrote an entity's log, each with its date, or one of them: what a
+    savepoint or an error can name. -#}
 {%- macro log_commits_sql(states, relation, commit_id=none, limit=5) -%}
 select
     commit_id,

@@ -20,8 +20,8 @@ order by _commit_id asc nulls last, _order asc nulls last, _key_hash asc nulls l
 {%- endif %}
 {%- endmacro -%}
 
-{#- One row per key whose row at the end of a range is not that of its start: its changes in the range, folded from the first row before
-    to the last row after. The commit is that of the last of them. -#}
+{#- One row per key whose row at the end of a range is not that of its start: its changes in the range, folded
+    from the first row before to the last row after. The commit is that of the last of them. -#}
 {%- macro net_changes_sql(feed) -%}
 {%- set place = 'struct(_commit_id, _position)' -%}
 {{ tidemark.changes_sql(feed) }}
@@ -39,7 +39,8 @@ folded as (
 ),
 
 judged as (
-    {{ tidemark.judged_changes_sql(feed['plan'], '(select * except (_last_commit), _last_commit.* from folded)') | indent(4) }}
+    {{ tidemark.judged_changes_sql(feed['plan'],
+        '(select * except (_last_commit), _last_commit.* from folded)') | indent(4) }}
 )
 
 {{ tidemark.shown_changes_sql(feed, false) }}
@@ -48,7 +49,8 @@ order by _commit_id asc nulls last, _key_hash asc nulls last
 {%- endif %}
 {%- endmacro -%}
 
-{#- What both begin with: the changes of a range as rows before and after, those among them that are none included. -#}
+{#- What both begin with: the changes of a range as rows before and after, those among them that are none
+    included. -#}
 {%- macro changes_sql(feed) -%}
 with commits as (
     {{ tidemark.feed_commits_sql(feed) | indent(4) }}
@@ -173,7 +175,8 @@ where
 
 {#- Commits after `from`, up to and with `to`. -#}
 {%- macro range_expr(name, feed) -%}
-    {{ return(name ~ ' > ' ~ feed['from'] ~ (' and ' ~ name ~ ' <= ' ~ feed['to'] if feed['to'] is not none else '')) }}
+    {{ return(name ~ ' > ' ~ feed['from']
+        ~ (' and ' ~ name ~ ' <= ' ~ feed['to'] if feed['to'] is not none else '')) }}
 {%- endmacro -%}
 
 {#- Keys and the commits of the range that did something to them. -#}
@@ -235,20 +238,24 @@ select
     case when _pre_row is null then 'I' when _post_row is null then 'D' else 'U' end as _operation,
     case
         when _pre_row is not null and _post_row is not null
-            then {{ tidemark.changed_columns_expr(others, '_pre_row._image', '_post_row._image') | indent(12) }}
+            then {{ tidemark.changed_columns_expr(others, '_pre_row._image',
+                '_post_row._image') | indent(12) }}
     end as _changed_fields
 from {{ changes }}
 where {{ tidemark.is_change_expr(plan) | indent(4) }}
 {%- endmacro -%}
 
-{#- Two rows differ where their hashes do (a sensitive value may be all that changed) or their ignored columns. -#}
+{#- Two rows differ where their hashes do (a sensitive value may be all that changed) or their ignored
+    columns. -#}
 {%- macro is_change_expr(plan) -%}
     {%- set ignored = plan['ignored'] | rejectattr('sensitive') | list -%}
     {{ return('not (_pre_row._row_hash <=> _post_row._row_hash)'
-        ~ ('\nor ' ~ tidemark.rows_differ_expr(ignored, '_pre_row._image', '_post_row._image') if ignored else '')) }}
+        ~ ('\nor ' ~ tidemark.rows_differ_expr(ignored, '_pre_row._image', '_post_row._image') if ignored
+            else '')) }}
 {%- endmacro -%}
 
-{#- The columns of a feed, with the images that are wanted, as JSON or typed; `is_single`: not folded to one row per key. -#}
+{#- The columns of a feed, with the images that are wanted, as JSON or typed; `is_single`: not folded to one
+    row per key. -#}
 {%- macro shown_changes_sql(feed, is_single) -%}
 {%- set plan = feed['plan'] -%}
 select
@@ -269,6 +276,7 @@ select
     _position,
     {%- endif %}
     _changed_fields,
-    {{ (tidemark.change_struct_expr if feed['format'] == 'struct' else tidemark.change_json_expr)(plan, feed['images']) | indent(4) }} as _change
+    {{ (tidemark.change_struct_expr if feed['format'] == 'struct' else tidemark.change_json_expr)(plan,
+        feed['images']) | indent(4) }} as _change
 from judged
 {%- endmacro -%}

@@ -1,11 +1,13 @@
 {#- The columns of a feed's table: those of its body, and what it is laid out by. -#}
 {%- macro feed_columns(cfg, columns) -%}
-    {{ return(columns + [{'name': '_commit_date', 'type': 'date'}] + ([{'name': '_bucket', 'type': 'int'}] if cfg['buckets'] > 1 else [])) }}
+    {{ return(columns + [{'name': '_commit_date', 'type': 'date'}]
+        + ([{'name': '_bucket', 'type': 'int'}] if cfg['buckets'] > 1 else [])) }}
 {%- endmacro -%}
 
-{#- The changes that a feed gets: by the date of the commit, which its id tells, and by buckets of keys, so that writes and the files of
-    a commit spread over `feed_buckets` tasks, and a range reads its own dates only. An error where the feed has some of them: then
-    another run has appended them since this one looked. -#}
+{#- The changes that a feed gets: by the date of the commit, which its id tells, and by buckets of keys, so
+    that writes and the files of a commit spread over `feed_buckets` tasks, and a range reads its own dates
+    only. An error where the feed has some of them: then another run has appended them since this one looked.
+    -#}
 {%- macro feed_rows_sql(relation, cfg, state, body) -%}
 select
     {{ tidemark.column_list_expr(state['columns'] | map(attribute='name')) }},
@@ -28,7 +30,8 @@ distribute by _bucket
 {%- endmacro -%}
 
 {%- macro other_run_message(model) -%}
-    {{ return(model ~ ': another run of the model read the same changes meanwhile. This run wrote nothing. Run the model again') }}
+    {{ return(model
+        ~ ': another run of the model read the same changes meanwhile. This run wrote nothing. Run the model again') }}
 {%- endmacro -%}
 
 {#- The UTC date on which a commit began, from its id. -#}
@@ -45,7 +48,8 @@ from {{ states }}
 where relation = {{ tidemark.string_literal(relation) }}
 {%- endmacro -%}
 
-{#- The changes of several sources as one: their own columns give way to `_entity`. Each part is a feed with `_change` as JSON. -#}
+{#- The changes of several sources as one: their own columns give way to `_entity`. Each part is a feed with
+    `_change` as JSON. -#}
 {%- macro union_feeds_sql(parts) -%}
 {%- for part in parts %}
 select
@@ -67,12 +71,13 @@ from (
 {%- endfor %}
 {%- endmacro -%}
 
-{#- How far several entities can be read as one: for each the last commit completed before the first of those in flight began, so that
-    what one run writes to them is seen together or not yet. -#}
+{#- How far several entities can be read as one: for each the last commit completed before the first of those
+    in flight began, so that what one run writes to them is seen together or not yet. -#}
 {%- macro unit_ends_sql(states, relations) -%}
 with commits as (
     select *
-    from {{ tidemark.last_commits_sql(states, condition='relation in (' ~ tidemark.string_literals(relations) ~ ')') | indent(4) }}
+    from {{ tidemark.last_commits_sql(states,
+        condition='relation in (' ~ tidemark.string_literals(relations) ~ ')') | indent(4) }}
     where kind in ({{ tidemark.log_kinds() }}, 'repeat')
 )
 
@@ -91,5 +96,6 @@ group by relation
 {%- macro append_to_feed(cfg, relation, state, body) -%}
     {%- set names = tidemark.feed_columns(cfg, state['columns']) | map(attribute='name') | list -%}
     {%- set rows = tidemark.feed_rows_sql(relation, cfg, state, body) -%}
-    {{ return(tidemark.for_format(cfg['file_format'], 'append_to_feed')(relation, names, rows, state['after'])[0]) }}
+    {{ return(tidemark.for_format(cfg['file_format'], 'append_to_feed')(relation, names, rows,
+        state['after'])[0]) }}
 {%- endmacro -%}

@@ -1,5 +1,5 @@
-{#- Rows of a kept feed in a range of commits, (from, to], or without an end; with `late` and `early` where those of several entities do not come in the order
-    of their ids: see feed_stragglers_sql(). -#}
+{#- Rows of a kept feed in a range of commits, (from, to], or without an end; with `late` and `early` where
+    those of several entities do not come in the order of their ids: see feed_stragglers_sql(). -#}
 {%- macro kept_feed_sql(relation, names, span, ordered) -%}
 {%- set late, least = span.get('late', []), [span['from']] -%}
 {%- for commit in late -%}{%- do least.append(commit['commit_id']) -%}{%- endfor -%}
@@ -31,17 +31,20 @@ order by _commit_id asc nulls last
     {{ return('(' ~ after ~ ' or ' ~ tidemark.of_commits_expr(late) ~ ')' if late else after) }}
 {%- endmacro -%}
 
-{#- Whether a row of a feed is of one of these commits; `entity` tells it where another entity has a commit of the same id. -#}
+{#- Whether a row of a feed is of one of these commits; `entity` tells it where another entity has a commit of
+    the same id. -#}
 {%- macro of_commits_expr(commits) -%}
     {%- set ids, terms = [], [] -%}
     {%- for commit in commits -%}
         {%- if commit.get('entity') -%}
-            {%- do terms.append('(_commit_id = ' ~ commit['commit_id'] ~ ' and _entity <=> ' ~ tidemark.string_literal(commit['entity']) ~ ')') -%}
+            {%- do terms.append('(_commit_id = ' ~ commit['commit_id'] ~ ' and _entity <=> '
+                ~ tidemark.string_literal(commit['entity']) ~ ')') -%}
         {%- else -%}
             {%- do ids.append(commit['commit_id']) -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return(((['_commit_id in (' ~ ids | unique | join(', ') ~ ')'] if ids else []) + terms) | join(' or ')) }}
+    {{ return(((['_commit_id in (' ~ ids | unique | join(', ') ~ ')'] if ids else [])
+        + terms) | join(' or ')) }}
 {%- endmacro -%}
 
 {#- The commits of a feed's entities that comparing ids alone would take wrongly for part of a range (from, to] of the feed, or for none.

@@ -1,5 +1,5 @@
-{#- How far feeds have read what they read, a row per feed and source: all that is recorded, or what meets a condition. A run of a feed
-    records all its sources as of one moment. -#}
+{#- How far feeds have read what they read, a row per feed and source: all that is recorded, or what meets a
+    condition. A run of a feed records all its sources as of one moment. -#}
 {%- macro last_pulls_sql(states, condition=none) -%}
 select
     relation,
@@ -18,7 +18,8 @@ where
 group by relation, source_relation
 {%- endmacro -%}
 
-{#- The runs of a feed that a commit stands for: its own one, or the first that read so far of an entity which has such a commit. -#}
+{#- The runs of a feed that a commit stands for: its own one, or the first that read so far of an entity which
+    has such a commit. -#}
 {%- macro run_of_commit_sql(states, relation, commit_id, owners) -%}
 select
     unix_micros(min(started_at) filter (where commit_id = {{ commit_id }})) as own_micros,

@@ -1,5 +1,6 @@
-{#- One row about the commits of an entity and a range: the last completed commit, the configuration, what is in flight, from where on
-    changes are kept, and the commits that `moments` (from, to; each {kind, value} or none) stand for. -#}
+{#- One row about the commits of an entity and a range: the last completed commit, the configuration, what is
+    in flight, from where on changes are kept, and the commits that `moments` (from, to; each {kind, value} or
+    none) stand for. -#}
 {%- macro span_sql(states, relation, moments) -%}
 with commits as {{ tidemark.last_commits_sql(states, relation) }},
 
@@ -39,30 +40,34 @@ cross join (
 ) as asked
 {%- endmacro -%}
 
-{#- The commit that a moment stands for; a commit of another entity stands for the time at which it was completed. A date that was loaded
-    again since the log was begun anew is its first commit in this log. -#}
+{#- The commit that a moment stands for; a commit of another entity stands for the time at which it was
+    completed. A date that was loaded again since the log was begun anew is its first commit in this log. -#}
 {%- macro _moment_expr(name, moment) -%}
     {%- set until = 'max(commit_id) filter (where is_whole and completed_at <= ' ~ name ~ '_at)' -%}
     {%- if moment['kind'] == 'timestamp' -%}
         {{ return('coalesce(' ~ until ~ ', 0)') }}
     {%- elif moment['kind'] == 'date' -%}
-        {%- set loads = "is_whole and kind in ('load', 'full_refresh') and business_date = date'" ~ moment['value'] ~ "'" -%}
+        {%- set loads = "is_whole and kind in ('load', 'full_refresh') and business_date = date'"
+            ~ moment['value'] ~ "'" -%}
         {%- set firsts = [] -%}
-        {%- for condition in [' and commit_id >= log_start and undone_by is null', ' and commit_id >= log_start', ''] -%}
+        {%- for condition in [' and commit_id >= log_start and undone_by is null',
+            ' and commit_id >= log_start', ''] -%}
             {%- do firsts.append('min(commit_id) filter (where ' ~ loads ~ condition ~ ')') -%}
         {%- endfor -%}
         {{ return('coalesce(' ~ firsts | join(', ') ~ ')') }}
     {%- elif moment['value'] | int == 0 -%}
         {{ return('cast(0 as bigint)') }}
     {%- endif -%}
-    {{ return('coalesce(max(commit_id) filter (where is_whole and commit_id = ' ~ moment['value'] ~ '), ' ~ until ~ ')') }}
+    {{ return('coalesce(max(commit_id) filter (where is_whole and commit_id = ' ~ moment['value'] ~ '), '
+        ~ until ~ ')') }}
 {%- endmacro -%}
 
 {%- macro _moment_time_expr(states, moment) -%}
     {%- if moment['kind'] == 'timestamp' -%}
         {{ return('try_cast(' ~ tidemark.string_literal(moment['value']) ~ ' as timestamp)') }}
     {%- elif moment['kind'] == 'commit' -%}
-        {{ return("(select max(completed_at) from " ~ states ~ " where state = 'completed' and commit_id = " ~ moment['value'] ~ ')') }}
+        {{ return("(select max(completed_at) from " ~ states ~ " where state = 'completed' and commit_id = "
+            ~ moment['value'] ~ ')') }}
     {%- endif -%}
     {{ return('cast(null as timestamp)') }}
 {%- endmacro -%}
@@ -95,6 +100,7 @@ from (
         and state = 'completed'
     group by commit_id
 )
-order by {{ 'abs(commit_id - ' ~ moment['value'] ~ ')' if moment['kind'] == 'commit' else "abs(datediff(loaded_date, date'" ~ moment['value'] ~ "'))" }} asc nulls last
+order by {{ 'abs(commit_id - ' ~ moment['value'] ~ ')' if moment['kind'] == 'commit'
+    else "abs(datediff(loaded_date, date'" ~ moment['value'] ~ "'))" }} asc nulls last
 limit 4
 {%- endmacro -%}
