@@ -1,11 +1,13 @@
-"""Which stories `make test` tells now: of four turns it takes one, and all that has no turn.
+"""Which stories `make test` tells now: of eight turns it takes one, and all that has no turn.
 
     @pytest.mark.turn(0, 2)
     def test_erase_key__nothing_left(…): …
 
+The numbers of a mark are below four. A story of turn 3 is told in turn 3 or 7, as its name has it.
+
 A story has turns where another one that is always told holds its core, or where it is an edge of it; stories that hold
 the same from two sides have turns that are not the same. Each commit has the turn after that of the one before, so that
-four of them have told all. `TIDEMARK_TEST_TURN` names it (0 to 3, or `all`). Without `--turns` all is told.
+eight of them have told all. `TIDEMARK_TEST_TURN` names it (0 to 7, or `all`). Without `--turns` all is told.
 """
 
 from __future__ import annotations
@@ -13,13 +15,15 @@ from __future__ import annotations
 import datetime as dt
 import os
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
 
 OPTION = "--turns"
 VARIABLE = "TIDEMARK_TEST_TURN"
-TURNS = 4
+MARKS = 4
+TURNS = 2 * MARKS
 
 
 def options(parser: pytest.Parser) -> None:
@@ -53,9 +57,10 @@ def has_turn(item: pytest.Item, turn: int) -> bool:
     mark = item.get_closest_marker("turn")
     if mark is None:
         return True
-    if not mark.args or not set(mark.args) <= {*range(TURNS)}:
-        raise pytest.UsageError(f"{item.nodeid}: turn() takes numbers below {TURNS}")
-    return turn in mark.args
+    if not mark.args or not set(mark.args) <= {*range(MARKS)}:
+        raise pytest.UsageError(f"{item.nodeid}: turn() takes numbers below {MARKS}")
+    half, number = divmod(turn, MARKS)
+    return number in mark.args and zlib.crc32(item.nodeid.encode()) % 2 == half
 
 
 def _turn_of_commit() -> str:

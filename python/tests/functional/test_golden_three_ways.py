@@ -10,7 +10,7 @@ import pytest
 
 from ..render.test_golden import CASES
 from ..three_ways import answers, differences, settings_kept
-from ..turns import TURNS
+from ..turns import MARKS
 from .golden_relations import golden_sql
 from .golden_rows import FilledRelations
 
@@ -95,7 +95,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.turn(place % TURNS))
+        pytest.param(name, marks=pytest.mark.turn(place % MARKS))
         for place, name in enumerate(CASES)
         if name not in LEFT_OUT
     ],

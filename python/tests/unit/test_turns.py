@@ -11,9 +11,9 @@ from tests import turns
 from tests.tenths import BOTH_WAYS, IS_INTERPRETED, TENTHS
 
 
-def story(*numbers: Any) -> Any:
+def story(*numbers: Any, name: str = "test_x") -> Any:
     mark = pytest.mark.turn(*numbers).mark if numbers else None
-    return SimpleNamespace(nodeid="test_x", get_closest_marker=lambda name: mark)
+    return SimpleNamespace(nodeid=name, get_closest_marker=lambda name: mark)
 
 
 def config(*, is_given: bool) -> Any:
@@ -21,13 +21,17 @@ def config(*, is_given: bool) -> Any:
 
 
 def test_turns__tell_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    always, twice, once = story(), story(0, 2), story(3)
+    always, twice, once = story(), story(0, 2), story(3, name="test_edge")
     told = []
     for turn in range(turns.TURNS):
         monkeypatch.setenv(turns.VARIABLE, str(turn))
         gone = turns.left_out(config(is_given=True), [always, twice, once])
         told.append([one for one in (always, twice, once) if one not in gone])
-    assert told == [[always, twice], [always], [always, twice], [always, once]]
+    others = [[always]] * turns.MARKS
+    assert told == [
+        *[[always, twice], [always], [always, twice], [always]],
+        *[[always], [always], [always], [always, once]],
+    ]
     assert turns.left_out(config(is_given=False), [twice, once]) == []
     monkeypatch.setenv(turns.VARIABLE, "all")
     assert turns.left_out(config(is_given=True), [twice, once]) == []
@@ -42,10 +46,10 @@ def test_turns__that_there_are_not(number: Any) -> None:
 def test_turn__is_one_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(turns.VARIABLE, "2")
     turns.configure(config(is_given=True))
-    assert "turn 2 of 4" in turns.recorded_turn(config(is_given=True))
+    assert "turn 2 of 8" in turns.recorded_turn(config(is_given=True))
     monkeypatch.delenv(turns.VARIABLE)
     turns.configure(config(is_given=True))
-    assert turns.recorded_turn(config(is_given=True)).split()[3] in "0123"
+    assert turns.recorded_turn(config(is_given=True)).split()[3] in "01234567"
 
 
 def test_tenths__have_each_module_once() -> None:
