@@ -27,7 +27,6 @@ def test_turns__tell_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(turns.VARIABLE, str(turn))
         gone = turns.left_out(config(is_given=True), [always, twice, once])
         told.append([one for one in (always, twice, once) if one not in gone])
-    others = [[always]] * turns.MARKS
     assert told == [
         *[[always, twice], [always], [always, twice], [always]],
         *[[always], [always], [always], [always, once]],
