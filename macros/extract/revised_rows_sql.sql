@@ -60,8 +60,7 @@ transitions as (
                 'operation', case when _after is null then 'I' when _next is null then 'D' else 'U' end,
                 'changed', case
                     when _after is not null and _next is not null
-                        then {{ tidemark.changed_columns_expr(plan['compared'], '_after',
-                            '_next') | indent(20)
+                        then {{ tidemark.changed_columns_expr(plan['compared'], '_after', '_next') | indent(20)
                              if cfg['changed_columns'] else 'cast(null as array<string>)' }}
                 end,
                 'image', if(_next is null, _after, _next)
@@ -115,9 +114,8 @@ where _entry is not null or _supersedes is not null
 
 {#- What the date should have, what the log has, and where a key was observed later without a row of it. -#}
 {%- macro _entries_sql(cfg, relations, found, fields, load) -%}
-{%- for kind, rows,
-    commit in [('wanted', found['changed'], 'cast(null as bigint)'),
-    ('logged', found['logged'], '_commit_id')] -%}
+{%- for kind, rows, commit in [
+    ('wanted', found['changed'], 'cast(null as bigint)'), ('logged', found['logged'], '_commit_id')] -%}
 select
     '{{ kind }}' as _kind,
     _key_hash,

@@ -19,7 +19,7 @@ INTERNAL = {"AssertionError", "MacroError", "TypeError", "UnpicklingError", "Val
 PROBLEMS = {"errors.append", "problems.append", "drift.append", "reasons.append"}
 #: Calls that print a warning, and those that print a line of progress
 WARNINGS = {"warehouse.warn", "warn", "logger.warning", "doubts.append"}
-NOTES = {"warehouse.tell", "tell", "say", "notes.append", "self._note"}
+NOTES = {"warehouse.report", "report", "report_line", "say", "notes.append", "self._note"}
 #: Verbs that a cure begins with
 CURES = frozenset(
     "add adopt ask begin build call cast check choose clone copy correct declare deliver drop "

@@ -99,7 +99,7 @@ class MacroWarehouse:
     def note(self, sentence: str) -> None:
         self.said.append(sentence)
 
-    tell = note
+    report = note
 
     def warn(self, entity: str, sentence: str) -> None:
         self.macro("warn", entity, sentence)

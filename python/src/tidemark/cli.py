@@ -172,11 +172,11 @@ def call(
         code = EXIT_FAILED
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
-            said = f"{error.filename}: {error.strerror}"
+            message = f"{error.filename}: {error.strerror}"
         else:
             words = sys.argv[1:] if given is None else given
-            said = report_defect(error, " ".join(["tidemark", *words[:1]]))
-        click.echo(f"Error: {said}", err=True)
+            message = report_defect(error, " ".join(["tidemark", *words[:1]]))
+        click.echo(f"Error: {message}", err=True)
         code = EXIT_FAILED
     return code if isinstance(code, int) else 0
 

@@ -61,8 +61,8 @@ def one_line(message: str) -> str:
     if re.match(r"(Data|Configuration|Usage) Error\b", head) and first:
         return first
     condition = re.search(r"\[[A-Z][A-Z0-9_.]+\]", message)
-    said = condition[0] if condition else head.partition(" in model ")[0][:80] or "it failed"
-    return f"{said} (see the log)"
+    reason = condition[0] if condition else head.partition(" in model ")[0][:80] or "it failed"
+    return f"{reason} (see the log)"
 
 
 def remember_failure(home: Home, failure: Failure) -> None:

@@ -44,11 +44,11 @@ SPEC = EventsSpec(
     seed=3,
 )
 
-Told = list[tuple[dict[str, Any], str]]
+BatchColumns = list[tuple[dict[str, Any], str]]
 """What the truth says of a line, and the line."""
 
 
-def generate(folder: Path, spec: EventsSpec = SPEC, name: str = "{batch}.tsv") -> Told:
+def generate(folder: Path, spec: EventsSpec = SPEC, name: str = "{batch}.tsv") -> BatchColumns:
     truth = folder / "truth.jsonl"
     files = write_events(spec, str(folder / name), truth).files
     lines = {}
@@ -63,7 +63,7 @@ def generate(folder: Path, spec: EventsSpec = SPEC, name: str = "{batch}.tsv") -
     return list(zip(records, lines.values(), strict=True))
 
 
-def parsed(told: Told) -> list[tuple[dict[str, Any], Event]]:
+def parsed(told: BatchColumns) -> list[tuple[dict[str, Any], Event]]:
     return [(record, parse_line(line)) for record, line in told if record["kind"] != "bad"]
 
 
@@ -110,7 +110,7 @@ def test_tsv_and_json_hold_the_same(tmp_path: Path) -> None:
 
 
 def test_copies(tmp_path: Path) -> None:
-    by_event: dict[int, Told] = defaultdict(list)
+    by_event: dict[int, BatchColumns] = defaultdict(list)
     for record, line in generate(tmp_path):
         if record["kind"] != "bad":
             by_event[record["event"]].append((record, line))

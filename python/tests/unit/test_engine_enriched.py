@@ -14,7 +14,7 @@ import pytest
 
 from tests.enriched_batches import ROOM, STEPS, batch_of_file, shelves_in
 from tests.functional.enriched_events import assert_same_events, event_line, expected_events
-from tests.functional.event_dedup_oracle import Batch as Told
+from tests.functional.event_dedup_oracle import Batch as BatchColumns
 from tests.functional.event_dedup_oracle import Loads, Steps
 from tidemark.datagen.events import write_events
 from tidemark.datagen.events_spec import EventsSpec
@@ -199,7 +199,7 @@ def test_batches_as_the_oracle_has_them(tmp_path: Path) -> None:
         )
         assert outcome.declined is None
         lines = gzip.decompress(path.read_bytes()).decode().rstrip("\n").split("\n")
-        loads.load(Told(path.stem, tuple(lines)))
+        loads.load(BatchColumns(path.stem, tuple(lines)))
         counts = loads.outcomes[path.stem].counts
         assert outcome.figures and outcome.figures["rows_read"] == counts["read"]
         assert outcome.kinds == {
@@ -247,7 +247,7 @@ def test_claims_are_looked_up_by_the_time_of_the_event(
         batch = batch_with(folder, *lines, commit_id=number, deduplicate=frozenset(steps))
         outcome = task.shred(batch, shelves_in(folder, tuple(claims)), ROOM)
         assert outcome.declined is None
-        told = loads.load(Told(str(number), tuple(lines)))
+        told = loads.load(BatchColumns(str(number), tuple(lines)))
         assert told is not None
         wanted = {k: n for k, n in told.counts.items() if k not in ("read", "atomic")}
         assert outcome.kinds == wanted, number

@@ -23,7 +23,7 @@ from tidemark.state.commits import read_commits
 from tidemark.state.past import rows_as_of
 from tidemark.state.rejects import reject_rows
 from tidemark.state.tables import Tables
-from tidemark.state.values import shown_change, told, value_text
+from tidemark.state.values import shown_change, shown_value, value_text
 from tidemark.state.versions import Change, Version, changes_of, difference_of, versions_of
 
 from ..stored import CITIES, COMMITS, ICEBERG, LOG, day, known_shop, logged, stand_in, state, write
@@ -215,10 +215,10 @@ def test_value_intervals__as_they_are_told() -> None:
 
 def test_told() -> None:
     values = ["NULL", None, " x", "it's", "'x'", "a\x1b[31m\n2026-01-01  delete", b"", 1.0, False]
-    assert [told(value) for value in values] == [
+    assert [shown_value(value) for value in values] == [
         "'NULL'", "NULL", "' x'", "it's", "''x''", "'a?[31m\\n2026-01-01  delete'", "''", "1.0", "false",
     ]  # fmt: skip
-    assert told([("k", float("inf"))]) == '{"k": "Infinity"}'
+    assert shown_value([("k", float("inf"))]) == '{"k": "Infinity"}'
     assert shown_change("a", "b") == ("a", "b")
     old, new = shown_change("x" * 100 + "1" + "y" * 100, "x" * 100)
     assert old.startswith("…xxxxxxxxxxxxxxx1yyy") and len(old) == 60

@@ -18,7 +18,7 @@ from ..functional.timeline_oracle import (
     fold,
 )
 
-Told = list[tuple[Any, ...]]
+BatchColumns = list[tuple[Any, ...]]
 
 
 def day(number: int) -> date:
@@ -34,7 +34,7 @@ def row(a: str | None, stamp: int | None = 1, b: str | None = "b") -> tuple[Any,
     return (a, b, stamp)
 
 
-def told(changes: list[Change]) -> Told:
+def told(changes: list[Change]) -> BatchColumns:
     """(commit, key, event type, a before, a after)"""
     return [
         (c.commit, c.key, c.event_type, c.pre and c.pre[0], c.post and c.post[0]) for c in changes

@@ -22,15 +22,15 @@ def resolve(coordinates: list[str], exclusions: list[str], settings_file: str | 
     jpype = start_jvm([jars / "*"], ["-Xmx512m"])
     maven: Any = jpype.JClass("org.apache.spark.util.MavenUtils")
     nothing = jpype.JClass("scala.Option").empty()
-    said = jpype.JClass("java.lang.System").err
+    messages = jpype.JClass("java.lang.System").err
     convert = jpype.JClass("scala.jdk.javaapi.CollectionConverters")
     if settings_file is not None:
-        settings = maven.loadIvySettings(settings_file, nothing, nothing, said)
+        settings = maven.loadIvySettings(settings_file, nothing, nothing, messages)
     else:
-        settings = maven.buildIvySettings(nothing, nothing, True, said)
+        settings = maven.buildIvySettings(nothing, nothing, True, messages)
     excluded = convert.asScala(jpype.java.util.Arrays.asList(exclusions)).toSeq()
     paths = maven.resolveMavenCoordinates(
-        ",".join(coordinates), settings, nothing, True, excluded, False, said
+        ",".join(coordinates), settings, nothing, True, excluded, False, messages
     )
     return [str(path) for path in convert.asJava(paths)]
 

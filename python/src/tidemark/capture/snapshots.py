@@ -23,16 +23,16 @@ def source_of(config: CaptureConfig, login: Login, name: str) -> dict[str, str]:
         login: How it is reached.
         name: The table as Debezium calls it.
     """
-    told = {"connector": config.connector, "name": config.topic_prefix}
+    known = {"connector": config.connector, "name": config.topic_prefix}
     if config.connector in BINLOG:
         database, _, table = name.partition(".")
-        return {**told, "db": database, "table": table}
+        return {**known, "db": database, "table": table}
     database = login.database or ""
     if config.connector == "postgresql":
         schema, _, table = name.partition(".")
     else:
         database, schema, table = name.split(".", 2)
-    return {**told, "db": database, "schema": schema, "table": table}
+    return {**known, "db": database, "schema": schema, "table": table}
 
 
 def end_of_snapshot(source: Mapping[str, str], read: str | None) -> bytes:

@@ -83,7 +83,7 @@ def write_events(spec: EventsSpec, out: str, truth: Path | None = None) -> Writt
     counts = Counter(dict.fromkeys(KINDS, 0))
     files = []
     with ExitStack() as stack:
-        told = stack.enter_context(open_csv(truth)) if truth is not None else None
+        truths = stack.enter_context(open_csv(truth)) if truth is not None else None
         for batch, path in enumerate(paths):
             files.append(path)
             with open_csv(path) as file:
@@ -95,8 +95,8 @@ def write_events(spec: EventsSpec, out: str, truth: Path | None = None) -> Writt
                         text = to_json_line(event) if as_json else to_line(event)
                     file.write(f"{text}\n".encode())
                     counts[line.kind] += 1
-                    if told is not None:
-                        told.write(_truth(path, number, batch, line, event))
+                    if truths is not None:
+                        truths.write(_truth(path, number, batch, line, event))
     return Written(tuple(files), dict(counts))
 
 

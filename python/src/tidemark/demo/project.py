@@ -40,7 +40,7 @@ class Landing:
 def landings() -> list[Landing]:
     """Return the extracts in the order in which they come."""
     scenario = customers()
-    told = [
+    texts = [
         ("2026-03-01", "Day 1: a shop delivers all of its customers."),
         (
             "2026-03-02",
@@ -56,7 +56,9 @@ def landings() -> list[Landing]:
         ),
         ("2026-03-03", "Day 3 again: the whole file came, with the credit limit mended."),
     ]
-    return [Landing(date, day, said) for (date, said), day in zip(told, scenario.days, strict=True)]
+    return [
+        Landing(date, day, text) for (date, text), day in zip(texts, scenario.days, strict=True)
+    ]
 
 
 def make_project(folder: Path, macros: Package) -> list[str]:

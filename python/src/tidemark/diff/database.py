@@ -301,16 +301,16 @@ def _sample(pairing: Pairing, kind: Kind, left: Row | None, right: Row | None) -
     nothing: list[str | None] = [None] * len(pairing.columns)
     a = list(left.texts) if left else nothing
     b = list(right.texts) if right else nothing
-    told = list(zip(pairing.columns, a, b, strict=True))
+    cells = list(zip(pairing.columns, a, b, strict=True))
     return Sample(
         kind=kind,
         key={
             column.name: _shown(column, theirs if left else ours)
-            for column, theirs, ours in told[: pairing.keys]
+            for column, theirs, ours in cells[: pairing.keys]
         },
         cells=[
             Cell(column=column.name, a=_shown(column, theirs), b=_shown(column, ours))
-            for column, theirs, ours in told[pairing.keys :]
+            for column, theirs, ours in cells[pairing.keys :]
             if theirs != ours
         ],
     )

@@ -35,7 +35,7 @@ from tidemark.errors import DataError
 from tidemark.home import tidemark_home
 from tidemark.printable import counted
 from tidemark.state.tables import TableNotReadable, first_line
-from tidemark.state.values import json_value, told, with_short_floats
+from tidemark.state.values import json_value, shown_value, with_short_floats
 
 HIDDEN = "***"
 _KINDS: tuple[Kind, ...] = ("different", "only_in_a", "only_in_b")
@@ -175,7 +175,8 @@ class _Comparison:
         if twice:
             *values, number = twice
             shown = ", ".join(
-                f"{column}={HIDDEN if column.lower() in self._hidden else told(json_value(value))}"
+                f"{column}="
+                + (HIDDEN if column.lower() in self._hidden else shown_value(json_value(value)))
                 for column, value in zip(self._key_names(), values, strict=True)
             )
             raise DataError(

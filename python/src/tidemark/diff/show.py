@@ -12,7 +12,7 @@ from tidemark.diff.columns import OWN
 from tidemark.diff.model import Cell, Differences, Sample, TableDifference
 from tidemark.printable import counted
 from tidemark.state.show import simple_table
-from tidemark.state.values import shown_change, told
+from tidemark.state.values import shown_change, shown_value
 
 KINDS = {"different": "different", "only_in_a": "only in A", "only_in_b": "only in B"}
 _STYLES = {"different": "yellow", "only_in_a": "red", "only_in_b": "green"}
@@ -70,8 +70,8 @@ def summary_row(one: TableDifference) -> list[str]:
     """Return the texts of a table's line, below SUMMARY."""
     numbers = (one.only_in_a, one.only_in_b, one.different, one.same)
     name = one.a if one.a == one.b else f"{one.a}, {one.b}"
-    said = "equal" if one.equal else most_changed(one)
-    return [name, *(f"{number:,}" for number in numbers), said]
+    verdict = "equal" if one.equal else most_changed(one)
+    return [name, *(f"{number:,}" for number in numbers), verdict]
 
 
 def date_rows(one: TableDifference) -> list[list[str]]:
@@ -100,23 +100,27 @@ def sample_rows(one: TableDifference) -> list[list[str]]:
 
 def key_text(sample: Sample) -> str:
     """Return the key of a sample on one line."""
-    return ", ".join(f"{name}={told(value)}" for name, value in sample.key.items())
+    return ", ".join(f"{name}={shown_value(value)}" for name, value in sample.key.items())
 
 
 def cell_texts(sample: Sample, cell: Cell) -> tuple[str, str]:
     """Return the two values of a cell; the side that does not have the row has none."""
     if sample.kind == "different":
-        return (told(cell.a), told(cell.b)) if cell.hidden else shown_change(cell.a, cell.b)
-    return (told(cell.a), "") if sample.kind == "only_in_a" else ("", told(cell.b))
+        return (
+            (shown_value(cell.a), shown_value(cell.b))
+            if cell.hidden
+            else shown_change(cell.a, cell.b)
+        )
+    return (shown_value(cell.a), "") if sample.kind == "only_in_a" else ("", shown_value(cell.b))
 
 
 def _show_tables(found: Differences, out: Console) -> None:
     table = _counts_table(SUMMARY)
     for one in found.tables:
         # of two schemas the tables have one name
-        _, *rest, said = summary_row(one)
+        _, *rest, verdict = summary_row(one)
         style = "green" if one.equal else ""
-        table.add_row(Text(one.a.rpartition(".")[2]), *rest, Text(said, style=style))
+        table.add_row(Text(one.a.rpartition(".")[2]), *rest, Text(verdict, style=style))
     out.print(table)
 
 

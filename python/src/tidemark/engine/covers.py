@@ -161,9 +161,9 @@ def why_not_images(columns: Sequence[Mapping[str, Any]], time_zone: str) -> str 
             return f"column {name} is {kind}"
         if kind == "timestamp" and time_zone != "UTC":
             return f"column {name} is timestamp, and the session's time zone {time_zone}"
-        told = sorted(set(column["encodings"].values()))
-        if len(told) > 1 or not is_known_encoding(told[0], kind):
-            return f"column {name} is {kind} with encoding {', '.join(told)}"
+        encodings = sorted(set(column["encodings"].values()))
+        if len(encodings) > 1 or not is_known_encoding(encodings[0], kind):
+            return f"column {name} is {kind} with encoding {', '.join(encodings)}"
         if not NAME.fullmatch(name):
             return f"column {name} has a name with other than letters, digits and _ in it"
         if column["hash_name"] != name or column["sources"] != [name]:

@@ -122,7 +122,7 @@ def _copy_sql(
 def _written(db: Any, table: Target, paths: Sequence[str], bounds: Bounds) -> tuple[Written, ...]:
     """Return what is to be told of files; those without rows are removed."""
     key = table.fields["_key_hash"][0]
-    told = []
+    written = []
     for path in paths:
         file = Path(table.folder) / path
         rows, least, greatest = db.execute(
@@ -143,8 +143,8 @@ def _written(db: Any, table: Target, paths: Sequence[str], bounds: Bounds) -> tu
             statistics["nullCount"][field] = rows if bound is None else 0
             if bound is not None:
                 statistics["minValues"][field], statistics["maxValues"][field] = bound
-        told.append(Written(path, file.stat().st_size, rows, statistics))
-    return tuple(told)
+        written.append(Written(path, file.stat().st_size, rows, statistics))
+    return tuple(written)
 
 
 def discard(target: Target, files: Sequence[Written]) -> None:

@@ -32,5 +32,5 @@ def end_with_reason(what: str) -> str:
 
 def end_of(error: Exception) -> str | None:
     """Return what a query ended with by end_with_reason(); None: it ended otherwise."""
-    told = re.search(rf"{_BY_SPARK}: [\w ()]+", str(error))
-    return told[0] if told else None
+    found = re.search(rf"{_BY_SPARK}: [\w ()]+", str(error))
+    return found[0] if found else None

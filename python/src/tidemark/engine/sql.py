@@ -377,7 +377,7 @@ def current_sql(load: Load, current: Target, found: Collection[str], is_whole: b
         is_whole: Whether that part is all of it.
     """
     unchanged = "if(op = 'K', was, op)" if load.tag_unchanged else "was"
-    told = {
+    tags = {
         "_operation": f"if(op in ('N', 'X', 'K'), {unchanged}, op)",
         "_eff_start_date": f"if(op in ('N', 'X', 'K'), began, date '{load.business_date}')",
     }
@@ -385,7 +385,7 @@ def current_sql(load: Load, current: Target, found: Collection[str], is_whole: b
     if load.soft_delete:
         stood.add("D")
     (came if is_whole and _is_decided_by_hash(load) else stood).add("N")
-    sides = [(_of("staged", came), told)]
+    sides = [(_of("staged", came), tags)]
     if not load.tag_unchanged and ("N" in stood or not load.judges_all):
         # most rows stay: to leave out the others costs less than to look for each
         others = _listed(came | {"D"})
@@ -394,7 +394,7 @@ def current_sql(load: Load, current: Target, found: Collection[str], is_whole: b
         stood &= {"D"}
     # staged is asked for nothing too where current is left without a row
     if stood & set(found):
-        sides.append((_of("standing", stood), told))
+        sides.append((_of("standing", stood), tags))
     return "\nunion all\n".join(
         f"select {named_sql(load, current, {'_key_hash': 'kh', '_row_hash': 'rh', **values})}\n"
         f"from {rows}"

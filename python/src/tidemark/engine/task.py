@@ -140,11 +140,12 @@ def _logged(db: Any, load: Load, log: Target) -> dict[str, int] | str:
         return "a page of a file of the log is not as it was written"
     files = parquet_sql(log.files)
     names = [name for (name, *_) in db.execute(f"describe select * from {files}").fetchall()]
-    told = f"{identifier(changed)} is not null" if changed in names else "false"
+    changes = f"{identifier(changed)} is not null" if changed in names else "false"
     in_force = f"where {identifier(superseded)} is null" if superseded in names else ""
     rows = db.execute(
-        f"select op, count(*), count_if(op = 'U' and told <> {load.changed_columns}) from ("
-        f"select {identifier(operation)} as op, {told} as told from {files} {in_force}) group by op"
+        f"select op, count(*), count_if(op = 'U' and changes <> {load.changed_columns}) from ("
+        f"select {identifier(operation)} as op, {changes} as changes from {files} "
+        f"{in_force}) group by op"
     ).fetchall()
     if any(others for _, _, others in rows):
         return "changed_columns is not as it was when the last date came"

@@ -211,9 +211,9 @@ class FeedReader:
         from tidemark.spark.session import holds_metastore
 
         if holds_metastore():
-            told = session.sql(f"describe table extended {states}").collect()
+            rows = session.sql(f"describe table extended {states}").collect()
             self._folder = local_folder(
-                next(row.data_type for row in told if row.col_name == "Location")
+                next(row.data_type for row in rows if row.col_name == "Location")
             )
             self._seen = _listing(self._folder) if self._folder is not None else []
 

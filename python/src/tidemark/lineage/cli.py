@@ -155,8 +155,8 @@ def lineage(
 
     talk = Console(stderr=True)
     with talk.status("reading the project …"):
-        told = Lineage(read_project(options))
-    models = [told.models[key] for key in told.project.selected if key in told.models]
+        graph = Lineage(read_project(options))
+    models = [graph.models[key] for key in graph.project.selected if key in graph.models]
     if not models:
         raise ConfigError("no model is left. Check --select and --exclude")
     for made in models:
@@ -166,21 +166,21 @@ def lineage(
         from tidemark.lineage.events import events_of, send_events, write_events
 
         if events_file is not None:
-            count = write_events(events_of(told, models), events_file)
+            count = write_events(events_of(graph, models), events_file)
             talk.print(f"{count} events in {events_file}", highlight=False, soft_wrap=True)
         if emit:
-            count = send_events(events_of(told, models))
+            count = send_events(events_of(graph, models))
             talk.print(f"{count} events sent", highlight=False)
         source = click.get_current_context().get_parameter_source("output_format")
         if source == click.core.ParameterSource.DEFAULT:
             return
     if output_format == "json":
         for made in models:
-            for line in json_lines(told, made):
+            for line in json_lines(graph, made):
                 click.echo(line)
         return
     stdout_console().print(
-        render_table(line for made in models for line in lines_of(told, made, indirect=not direct))
+        render_table(line for made in models for line in lines_of(graph, made, indirect=not direct))
     )
 
 

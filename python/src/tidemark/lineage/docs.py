@@ -106,10 +106,10 @@ def _extend(
         known = columns.setdefault(spelled.get(column.name.lower(), column.name), {})
         known.setdefault("name", column.name)
         known["data_type"] = known.get("data_type") or column.type
-        said = str(known.get("description") or "").rstrip()
+        before = str(known.get("description") or "").rstrip()
         # the page reads Markdown: a path may have more than one `*`
         line = describe(lineage, made, column).replace("*", "\\*")
-        known["description"] = f"{said}\n\n{line}" if said else line
+        known["description"] = f"{before}\n\n{line}" if before else line
         _fill(known)
 
 

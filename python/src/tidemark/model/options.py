@@ -129,10 +129,10 @@ def option_problems(options: Config, file_format: Any, columns: Iterable[Config]
         meant = None if name in known else nearest(name, known + others, 0.6)
         if meant:
             meant = "sep" if meant == "separator" else meant
-            told = f"is no option of Spark for {file_format}; did you mean `{meant}`?"
-            yield f"options.{name} {told}"
+            problem = f"is no option of Spark for {file_format}; did you mean `{meant}`?"
+            yield f"options.{name} {problem}"
     for name in options if file_format == "json" else ():
         encoding = str(options[name] or "UTF-8").lower().replace("_", "-")
         if str(name).lower() in ("encoding", "charset") and encoding not in ("utf-8", "utf8"):
-            told = f"JSON lines are UTF-8, found: {options[name]}. Have the files written so"
-            yield f"options.{name}: {told}"
+            problem = f"JSON lines are UTF-8, found: {options[name]}. Have the files written so"
+            yield f"options.{name}: {problem}"

@@ -31,8 +31,8 @@ def raise_problems(
         ConfigError: There are some.
     """
     if errors:
-        told = counted(len(errors), "problem")
-        raise ConfigError("\n  - ".join([f"{entity}: {holder} {told}", *errors]))
+        count = counted(len(errors), "problem")
+        raise ConfigError("\n  - ".join([f"{entity}: {holder} {count}", *errors]))
 
 
 def read_named(

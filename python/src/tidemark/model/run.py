@@ -33,9 +33,9 @@ def run_settings(variables: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError(f"plan must be true or false, found: {plan}")
     for problem in one_of("tidemark__engine", engine, _ENGINES):
         raise UsageError(problem)
-    said = {name: str(variables[name]).lower() == "true" for name in _PERMISSIONS}
+    allowed = {name: str(variables[name]).lower() == "true" for name in _PERMISSIONS}
     return {
-        **said,
+        **allowed,
         **{name: _number(variables[name]) for name in _NUMBERS},
         "plan": _PLANS[str(plan).lower()],
         "planned": variables["planned"],

@@ -102,13 +102,13 @@ def operate_all(invoker: Invoker, asked: Asked, calls: Sequence[Operation]) -> i
     is_done_at_once = asked.yes and not asked.dry_run
     heard = io.StringIO()
     first = Console(file=heard, width=out.width) if is_done_at_once else out
-    said = [
+    lines = [
         line
         for call in calls
         for line in invoker.operate(call.name, call.called(dry_run=True), first)
     ]
     # whatever has something to do says what it would
-    if asked.dry_run or not any(": would " in line for line in said):
+    if asked.dry_run or not any(": would " in line for line in lines):
         out.print(heard.getvalue(), end="", highlight=False, markup=False, soft_wrap=True)
         return 0
     if not asked.yes:

@@ -27,11 +27,11 @@ def forget(values: Sequence[str]) -> list[str]:
     home = tidemark_home()
     if words:
         _forget_lines(home.shell_history, words)
-    told = [word for word, value in zip(words, values, strict=True) if len(value) >= _SHORTEST]
+    sought = [word for word, value in zip(words, values, strict=True) if len(value) >= _SHORTEST]
     return [
         str(path.relative_to(home.root))
         for path in sorted(_files(home.root))
-        if told and _has(path, told)
+        if sought and _has(path, sought)
     ]
 
 

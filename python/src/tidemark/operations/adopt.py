@@ -7,7 +7,7 @@ from typing import Any
 from tidemark.errors import DataError, UsageError
 from tidemark.model.problems import raise_problems
 from tidemark.model.suggestions import did_you_mean
-from tidemark.operations.entity import asked_run, entity_config, is_true, say
+from tidemark.operations.entity import asked_run, entity_config, is_true, report
 from tidemark.pipeline.opening import open_load, opened_anew
 from tidemark.pipeline.steps import load_entity, summary
 from tidemark.pipeline.tables import relation_exists
@@ -53,19 +53,19 @@ def adopt(
     until = f" to {dates[-1]}" if len(dates) > 1 else ""
     known = f" ({len(loaded)} of them are loaded)" if loaded else ""
     of = f"from {figures['version_count']} versions of {table}: {dates[0]}{until}{known}"
-    say(warehouse, entity, f"{does} {len(dates)} business dates {of}")
+    report(warehouse, entity, f"{does} {len(dates)} business dates {of}")
     if int(figures["within_count"] or 0) > 0:
         lost = "which an entity of business dates does not keep"
         count = figures["within_count"]
-        say(warehouse, entity, f"{count} versions began and ended within a day, {lost}")
+        report(warehouse, entity, f"{count} versions began and ended within a day, {lost}")
     if is_dry:
         return
     missing = [date for date in dates if date not in loaded]
     for number, date in enumerate(missing, 1):
         of_date = opened_anew(warehouse, opened, {**run, "business_date": date})
         body = macro("adopted_extract_sql", versions, date)
-        told = summary(load_entity(warehouse, of_date, body))
-        say(warehouse, entity, f"  {number} of {len(missing)}, {date}: {told}")
+        counts = summary(load_entity(warehouse, of_date, body))
+        report(warehouse, entity, f"  {number} of {len(missing)}, {date}: {counts}")
     check_adopted(warehouse, opened, versions, dates, table)
 
 
@@ -125,11 +125,11 @@ def _adopted_dates(warehouse: Warehouse, cfg: Settings, versions: Values) -> lis
         if int(figures[name] or 0) > 0
     ]
     if wrong:
-        told = "\n  - ".join(wrong)
+        problems = "\n  - ".join(wrong)
         last_day = f"; where {versions['to']} is the last day of a version, say inclusive: true"
         raise DataError(
             f"{cfg['entity']}: {table} has intervals that cannot be used; nothing was written\n "
-            f" - {told}\nAdopt a table or view without "
+            f" - {problems}\nAdopt a table or view without "
             f"them{'' if versions['inclusive'] else last_day}"
         )
     rows = warehouse.rows(warehouse.macro("adopted_dates_sql", versions))
@@ -183,4 +183,4 @@ def check_adopted(
         )
     whole = ": replayed, the log has its rows at the end of every date"
     lacks = f", without the {rejected} rows in {rejects}"
-    say(warehouse, entity, f"adopted {table}{lacks if differences else whole}")
+    report(warehouse, entity, f"adopted {table}{lacks if differences else whole}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidemark.errors import DataError, UsageError
-from tidemark.operations.entity import open_atomic, operation_commit, say
+from tidemark.operations.entity import open_atomic, operation_commit, report
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.enriched import take_back_batches
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -40,11 +40,13 @@ def roll_back_batches(warehouse: Warehouse, node: Values, to: Any, dry_run: bool
         )
     batches = warehouse.rows(macro("batches_after_sql", commits["states"], cfg["relation"], target))
     if not batches:
-        say(warehouse, entity, f"is at commit {target} already, nothing to roll back")
+        report(warehouse, entity, f"is at commit {target} already, nothing to roll back")
         return
     for batch in batches:
         does, commit_id = "would take" if dry_run else "taking", batch["commit_id"]
-        say(warehouse, entity, f"{does} back commit {commit_id}: {batch['rows_inserted']} events")
+        report(
+            warehouse, entity, f"{does} back commit {commit_id}: {batch['rows_inserted']} events"
+        )
         if batch["kind"] == "full_refresh":
             raise DataError(
                 f"{entity}: commit {commit_id} read all files again, so nothing before that "
@@ -56,4 +58,4 @@ def roll_back_batches(warehouse: Warehouse, node: Values, to: Any, dry_run: bool
     record_commit(warehouse, commits, record, "inflight", {})
     take_back_batches(warehouse, opened, record)
     record_commit(warehouse, commits, record, "completed", {})
-    say(warehouse, entity, f"is back at commit {target}, by commit {record['commit_id']}")
+    report(warehouse, entity, f"is back at commit {target}, by commit {record['commit_id']}")

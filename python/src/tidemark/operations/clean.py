@@ -13,8 +13,8 @@ from tidemark.operations.entity import (
     is_true,
     open_entity,
     operation_commit,
+    report,
     report_unfinished,
-    say,
 )
 from tidemark.operations.retention import retention_lengths
 from tidemark.operations.tables import (
@@ -62,10 +62,12 @@ def _clean_entity(
     steps = clean_steps(warehouse, opened, horizons)
     if horizons["is_held"]:
         for holder in horizons["holders"]:
-            say(warehouse, entity, f"kept from commit {holder['commit_id']} on by {holder['by']}")
+            report(
+                warehouse, entity, f"kept from commit {holder['commit_id']} on by {holder['by']}"
+            )
     needed = rows_kept_for_events(warehouse, opened, horizons)
     if needed:
-        say(
+        report(
             warehouse,
             entity,
             f"kept {counted(needed, 'old row')} of the history, which late events need. Later "
@@ -107,7 +109,7 @@ def _remove(
     for step in steps:
         name = step["relation"].identifier
         warehouse.run(step["statement"])
-        say(warehouse, entity, f"removed {step['count']} {step['what']} of {name}")
+        report(warehouse, entity, f"removed {step['count']} {step['what']} of {name}")
         removed[f"{name}: {step['what']}"] = step["count"]
     # Sensitive values last: theirs is what has no log row any more, also after a call that died
     # before it came to them.
@@ -115,10 +117,10 @@ def _remove(
     if orphans:
         name = relations["sensitive"].identifier
         removed[name] = orphans
-        say(warehouse, entity, f"removed {counted(orphans, 'row')} of {name}")
+        report(warehouse, entity, f"removed {counted(orphans, 'row')} of {name}")
     for relation in horizons["old_tables"]:
         drop_any(warehouse, relation)
-        say(warehouse, entity, f"dropped {relation}")
+        report(warehouse, entity, f"dropped {relation}")
     drop_slices(warehouse, cfg["target"])
     clear_slices(warehouse, cfg["target"])
     if vacuum:
@@ -129,7 +131,7 @@ def _remove(
     if not removed and not details["dropped"]:
         did = "nothing was to be removed"
     floor = horizons["floor"]
-    say(warehouse, entity, f"{did}; changes can be read from commit {floor} on")
+    report(warehouse, entity, f"{did}; changes can be read from commit {floor} on")
 
 
 def _check_new_savepoints(
@@ -162,18 +164,18 @@ def _report_clean(
     report_unfinished(warehouse, opened, "clean")
     for step in steps:
         what = f"would remove {step['count']} {step['what']} of {step['relation'].identifier}"
-        say(warehouse, entity, what)
+        report(warehouse, entity, what)
     floor = horizons["floor"]
     orphans = _remove_orphaned_sensitive(warehouse, opened, floor, dry_run=True)
     if orphans:
         of = f"{relations['sensitive'].identifier}, whose log rows are gone"
-        say(warehouse, entity, f"would remove {counted(orphans, 'row')} of {of}")
+        report(warehouse, entity, f"would remove {counted(orphans, 'row')} of {of}")
     for relation in horizons["old_tables"]:
-        say(warehouse, entity, f"would drop {relation}")
+        report(warehouse, entity, f"would drop {relation}")
     if vacuum:
         vacuum_or_report(warehouse, entity, entity_tables(warehouse, relations), True)
     draws = "would let changes be read" if horizons["draws_line"] else "changes can be read"
-    say(warehouse, entity, f"{draws} from commit {floor} on")
+    report(warehouse, entity, f"{draws} from commit {floor} on")
 
 
 def clean_horizons(warehouse: Warehouse, opened: Opened, lengths: Values) -> Values:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tidemark.operations.entity import open_atomic, operation_commit, say
+from tidemark.operations.entity import open_atomic, operation_commit, report
 from tidemark.operations.retention import retention_lengths
 from tidemark.operations.tables import vacuum_or_report
 from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
@@ -28,10 +28,10 @@ def clean_enriched(
     for relation, what, condition in _steps(warehouse, opened, rejects, lengths):
         count, name = warehouse.macro("row_count", relation, condition), relation.identifier
         if not count:
-            say(warehouse, entity, f"has no {what} to be removed from {name}")
+            report(warehouse, entity, f"has no {what} to be removed from {name}")
             continue
         does = "would remove" if dry_run else "removing"
-        say(warehouse, entity, f"{does} {count} {what} of {name}")
+        report(warehouse, entity, f"{does} {count} {what} of {name}")
         if not dry_run:
             warehouse.run(f"delete from {relation} where {condition}")
             removed[f"{name}: {what}"] = count

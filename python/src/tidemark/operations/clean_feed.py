@@ -7,7 +7,7 @@ from typing import Any
 
 from tidemark.model.given import retention as checked_length
 from tidemark.model.problems import raise_problems
-from tidemark.operations.entity import operation_commit, say
+from tidemark.operations.entity import operation_commit, report
 from tidemark.operations.tables import vacuum_or_report, vacuum_tables
 from tidemark.pipeline.commits import ensure_commits, record_commit
 from tidemark.pipeline.tables import relation_exists
@@ -26,7 +26,9 @@ def clean_feed(
     is_built = relation_exists(warehouse, relation)
     if length is None or not is_built:
         unset = "keeps all changes (feed_retention is not set), nothing to clean"
-        say(warehouse, entity, unset if length is None else "was not built yet, nothing to clean")
+        report(
+            warehouse, entity, unset if length is None else "was not built yet, nothing to clean"
+        )
         if vacuum and is_built:
             vacuum_or_report(warehouse, entity, [relation], dry_run)
         return
@@ -39,7 +41,7 @@ def clean_feed(
         count = warehouse.run(f"select count(*) from {relation} where {condition}")[0][0]
     does = "would remove" if dry_run else "removing"
     asked = f"they can be read from commit {horizon} on"
-    say(warehouse, entity, f"{does} {count} changes; {asked}")
+    report(warehouse, entity, f"{does} {count} changes; {asked}")
     if not count or dry_run:
         if vacuum:
             vacuum_or_report(warehouse, entity, [relation], dry_run)

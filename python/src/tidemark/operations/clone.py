@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tidemark.errors import DataError, UsageError
-from tidemark.operations.entity import asked_run, is_true, say
+from tidemark.operations.entity import asked_run, is_true, report
 from tidemark.operations.tables import SIDES, kept_tables
 from tidemark.pipeline.commits import ensure_commits, entity_state, known_states, record_commit
 from tidemark.pipeline.promoting import copy_commits
@@ -65,7 +65,9 @@ def clone(
     if is_true(dry_run):
         _settled(warehouse, here)
         tables = _tables(warehouse, node, here.current)
-        say(warehouse, entity, f"would clone {counted(len(tables), 'table')} to {there.relation}")
+        report(
+            warehouse, entity, f"would clone {counted(len(tables), 'table')} to {there.relation}"
+        )
         return
     _clone(warehouse, node, (here, there), own, base_schemas(warehouse, to))
     _warn_location(warehouse, node)
@@ -178,8 +180,8 @@ def _clone(
     if node["config"]["materialized"] == "cdc":
         _make_history(warehouse, node, there, run)
     record_commit(warehouse, there.commits, mark, "completed", {})
-    told = f", {copied} files as copies, as they could not be linked" if copied else ""
-    say(warehouse, there.name, f"{here.relation} is cloned to {there.relation}{told}")
+    copies = f", {copied} files as copies, as they could not be linked" if copied else ""
+    report(warehouse, there.name, f"{here.relation} is cloned to {there.relation}{copies}")
 
 
 def entity_here(warehouse: Warehouse, node: Values, run: Run) -> Entity:
@@ -400,8 +402,8 @@ def _remove(
             "schema of a clone"
         )
     if is_dry:
-        say(warehouse, there.name, f"would remove its clone {there.relation}")
+        report(warehouse, there.name, f"would remove its clone {there.relation}")
         return
     _drop(warehouse, node, there)
     _forget(warehouse, there, "true")
-    say(warehouse, there.name, f"removed its clone {there.relation}")
+    report(warehouse, there.name, f"removed its clone {there.relation}")

@@ -13,8 +13,8 @@ from tidemark.operations.entity import (
     is_true,
     look_at_entity,
     operation_commit,
+    report,
     report_unfinished,
-    say,
 )
 from tidemark.operations.tables import SIDES, has_deletion_vectors
 from tidemark.pipeline.commits import entity_state, record_commit
@@ -53,9 +53,9 @@ def compact(
         report_unfinished(warehouse, opened, "compact")
         for step in steps:
             what = f"would {step['verb']} {step['what']}: {_shown_files(step['before'])}"
-            say(warehouse, entity, what)
+            report(warehouse, entity, what)
     if not steps:
-        say(warehouse, entity, "its files are of a good size, nothing to compact")
+        report(warehouse, entity, "its files are of a good size, nothing to compact")
     if is_dry:
         return
     record = operation_commit(warehouse, opened, "compact")
@@ -86,14 +86,14 @@ def _compact_files(warehouse: Warehouse, opened: Opened, steps: list[Values], si
     for step in steps:
         verb, what, before = step["verb"], step["what"], step["before"]
         if step["is_shared"] and _is_being_loaded(warehouse, opened):
-            say(warehouse, entity, f"is being loaded: {what} stays for the next compact")
+            report(warehouse, entity, f"is being loaded: {what} stays for the next compact")
             continue
         warehouse.run(step["statement"])
         partition = (step["partition_by"], step["partition_value"])
         after = _files_of(warehouse, step["relation"], size, *partition)
         done[f"{what} (purge)" if verb == "purge" else what] = {"before": before, "after": after}
         files = f"{_shown_files(before)} → {_shown_files(after)}"
-        say(warehouse, entity, f"{verb} {what}: {files}")
+        report(warehouse, entity, f"{verb} {what}: {files}")
     for name in settings:
         warehouse.run(f"reset spark.databricks.delta.optimize.{name}")
     return done

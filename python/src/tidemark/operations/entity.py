@@ -23,9 +23,9 @@ def is_true(value: Any) -> bool:
     return str(value).lower() == "true"
 
 
-def say(warehouse: Warehouse, entity: str, text: str) -> None:
-    """Say something of an entity on the console."""
-    warehouse.tell(f"{entity}: {text}")
+def report(warehouse: Warehouse, entity: str, text: str) -> None:
+    """Print a line about an entity on the console."""
+    warehouse.report(f"{entity}: {text}")
 
 
 def asked_run(warehouse: Warehouse, dry_run: bool) -> Run:
@@ -154,7 +154,7 @@ def report_unfinished(warehouse: Warehouse, opened: Opened, kind: str) -> None:
     """Say that a call of an operation which died would be finished."""
     for row in left_in_flight(warehouse, opened, kind):
         what = f"would finish the {kind} that a call left in flight, commit {row['commit_id']}"
-        say(warehouse, opened["cfg"]["entity"], what)
+        report(warehouse, opened["cfg"]["entity"], what)
 
 
 def left_in_flight(warehouse: Warehouse, opened: Opened, kind: str) -> list[Values]:

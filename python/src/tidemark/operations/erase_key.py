@@ -15,7 +15,7 @@ from tidemark.operations.entity import (
     is_true,
     open_entity,
     operation_commit,
-    say,
+    report,
 )
 from tidemark.operations.planning import drop_plan
 from tidemark.operations.tables import (
@@ -72,9 +72,9 @@ def erase_key(
     if is_dry:
         for step in steps:
             what = f"would {step['verb']} {counted(step['count'], 'row')} of {step['relation']}"
-            say(warehouse, entity, what)
+            report(warehouse, entity, what)
         if is_begun:
-            say(warehouse, entity, "would finish an earlier call that erases this key")
+            report(warehouse, entity, "would finish an earlier call that erases this key")
         if vacuums:
             vacuum_or_report(warehouse, entity, _erasable_tables(warehouse, opened), True)
         return
@@ -92,7 +92,7 @@ def erase_key(
         name = str(step["relation"])
         warehouse.run(step["statement"])
         removed[name] = removed.get(name, 0) + step["count"]
-        say(warehouse, entity, f"{step['verb']}d {counted(step['count'], 'row')} of {name}")
+        report(warehouse, entity, f"{step['verb']}d {counted(step['count'], 'row')} of {name}")
     if vacuums:
         _vacuum_at_once(warehouse, _erasable_tables(warehouse, opened), record["commit_id"])
     record["details"] = json.dumps({**marks, "removed": removed, "vacuum": vacuums})
@@ -104,7 +104,7 @@ def erase_key(
     )
     if vacuums:
         files = _vacuumed_files(warehouse)
-    say(warehouse, entity, f"erased the key in commit {record['commit_id']}; {files}")
+    report(warehouse, entity, f"erased the key in commit {record['commit_id']}; {files}")
     _report_traces(warehouse, entity, erased, not isinstance(key, str))
     _report_clones(warehouse, opened)
 
@@ -262,9 +262,9 @@ def _given_values(
 
 def _raise_key_errors(cfg: Settings, errors: list[str]) -> None:
     if errors:
-        told = "\n  - ".join(errors)
+        problems = "\n  - ".join(errors)
         raise UsageError(
-            f"{cfg['entity']}: the key cannot be looked for. Correct the key:\n  - {told}"
+            f"{cfg['entity']}: the key cannot be looked for. Correct the key:\n  - {problems}"
         )
 
 
@@ -358,8 +358,8 @@ def _erase_steps(warehouse: Warehouse, opened: Opened, erased: Values) -> list[V
                 }
             )
         elif entities:
-            told = f"{relation} has neither `_key_hash` nor the key: erase it there yourself"
-            say(warehouse, opened["cfg"]["entity"], told)
+            why = f"{relation} has neither `_key_hash` nor the key: erase it there yourself"
+            report(warehouse, opened["cfg"]["entity"], why)
         if "_moved_from" in names:
             moved = f"_moved_from in ({', '.join(erased['hashes'])}) and not {condition}"
             steps.append(

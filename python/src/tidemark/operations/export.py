@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from tidemark.errors import UsageError
-from tidemark.operations.entity import is_true, open_atomic, say
+from tidemark.operations.entity import is_true, open_atomic, report
 from tidemark.pipeline.warehouse import Warehouse
 
 _WHOLE_PATH = re.compile(r"(/|[A-Za-z][A-Za-z0-9+.-]*:/)")
@@ -41,7 +41,7 @@ def export(
     folder = f"{path.rstrip('/')}/run={last}"
     if not counts[0]:
         nothing = f"no events between commits {first} and {last}, nothing to export"
-        say(warehouse, entity, nothing)
+        report(warehouse, entity, nothing)
         return
     to_lines = f"{folder}/atomic-events"
     lines = f"insert overwrite directory {macro('string_literal', to_lines)} using text"
@@ -64,4 +64,4 @@ def export(
         ]
     )
     what = f"{counts[0]} events and {counts[1]} entities of the commits after {first} up to {last}"
-    say(warehouse, entity, f"{what} are in {folder}")
+    report(warehouse, entity, f"{what} are in {folder}")

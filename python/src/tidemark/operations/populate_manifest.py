@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tidemark.errors import DataError
-from tidemark.operations.entity import left_in_flight, open_atomic, operation_commit, say
+from tidemark.operations.entity import left_in_flight, open_atomic, operation_commit, report
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -43,7 +43,7 @@ def populate_manifest(warehouse: Warehouse, entity: str, since: Any, table: Any)
     record["details"] = json.dumps(details)
     if left:
         after = done_to or "the beginning"
-        say(warehouse, entity, f"continues after {after}, where an earlier call stopped")
+        report(warehouse, entity, f"continues after {after}, where an earlier call stopped")
     else:
         record_commit(warehouse, commits, record, "inflight", {})
     before = _claims_of(warehouse, manifest, record) if left else 0
@@ -59,7 +59,7 @@ def populate_manifest(warehouse: Warehouse, entity: str, since: Any, table: Any)
         else:
             number = _claims_of(warehouse, manifest, record) - before - claimed
         claimed += number
-        say(warehouse, entity, f"{day}: {number} of {row[1]} events claimed")
+        report(warehouse, entity, f"{day}: {number} of {row[1]} events claimed")
         details["done_to"] = day
         record["details"] = json.dumps(details)
         record_commit(warehouse, commits, record, "inflight", {})
@@ -67,7 +67,7 @@ def populate_manifest(warehouse: Warehouse, entity: str, since: Any, table: Any)
         # By which runs know that what was stored without a claim has one now.
         record["config"] = {**opened["state"]["recorded"], "manifest": str(manifest)}
     record_commit(warehouse, commits, record, "completed", {"rows_inserted": claimed})
-    say(warehouse, entity, f"claimed {claimed} events of {source} in {manifest}")
+    report(warehouse, entity, f"claimed {claimed} events of {source} in {manifest}")
 
 
 def _claims_of(warehouse: Warehouse, manifest: Any, commit: Commit) -> int:
@@ -80,14 +80,14 @@ def _claims_of(warehouse: Warehouse, manifest: Any, commit: Commit) -> int:
 def _unfinished(warehouse: Warehouse, opened: Opened, details: Values) -> _Unfinished | None:
     """Return a call with the same arguments that died, as a commit that goes on."""
     for row in left_in_flight(warehouse, opened, "populate_manifest"):
-        told = json.loads(row["details"] or "{}")
-        if all(told.get(name) == details[name] for name in ("from", "since")):
+        begun = json.loads(row["details"] or "{}")
+        if all(begun.get(name) == details[name] for name in ("from", "since")):
             return {
                 **operation_commit(warehouse, opened, "populate_manifest"),
                 "commit_id": int(row["commit_id"]),
                 "started_at": warehouse.macro("utc_text_of_micros", row["started_micros"]),
                 "state_at": warehouse.macro("utc_text_of_micros", row["state_micros"]),
-                "done_to": told.get("done_to"),
+                "done_to": begun.get("done_to"),
             }
     return None
 

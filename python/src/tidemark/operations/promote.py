@@ -18,7 +18,7 @@ from tidemark.operations.entity import (
     open_entity,
     operation_commit,
     replace_log,
-    say,
+    report,
 )
 from tidemark.pipeline.commits import entity_state, record_commit
 from tidemark.pipeline.tables import SWAPPED, drop_new_log, relation_exists
@@ -62,18 +62,18 @@ def promote(warehouse: Warehouse, entity: str, schema: Any, dry_run: Any) -> Non
     _check_unmoved(warehouse, opened, here, there, mark, own)
     made = [one for one in own if one["commit_id"] > mark["commit_id"] and _is_done(one)]
     if not made:
-        say(
+        report(
             warehouse,
             entity,
             f"nothing was done in {there.relation}, so there is nothing to promote",
         )
         return
-    told = f"{counted(len(made), 'commit')} of {there.relation}: {_shown(made)}"
+    summary = f"{counted(len(made), 'commit')} of {there.relation}: {_shown(made)}"
     if is_true(dry_run):
-        say(warehouse, entity, f"would promote {told}")
+        report(warehouse, entity, f"would promote {summary}")
         return
     _promote(warehouse, opened, there, mark, own, base_schemas(warehouse, schema))
-    say(warehouse, entity, f"promoted {told}")
+    report(warehouse, entity, f"promoted {summary}")
 
 
 def _is_done(commit: CommitState) -> bool:
@@ -131,7 +131,7 @@ def _promote(
     macro, state = warehouse.macro, opened["state"]
     others = macro("side_relations", there.current)
     settled = entity_state(warehouse, there.commits, there.relation, opened["run"])
-    told: Promoted = {
+    promoted: Promoted = {
         "schema": there.commits["states"].schema,
         "relation": there.relation,
         "mark": mark["commit_id"],
@@ -139,7 +139,7 @@ def _promote(
         "now": schemas[0],
     }
     recorded: Recorded = settled["recorded"] or {}
-    wanted: Recorded = {**recorded, "promoted": told}
+    wanted: Recorded = {**recorded, "promoted": promoted}
     rows = macro("row_count", others["log"])
     last_id = max(state["last_id"], own[0]["commit_id"])
     last: Opened = {**opened, "state": {**state, "last_id": last_id}}

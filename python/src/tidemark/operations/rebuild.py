@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tidemark.errors import DataError
-from tidemark.operations.entity import asked_run, entity_config, is_true, say
+from tidemark.operations.entity import asked_run, entity_config, is_true, report
 from tidemark.operations.planning import drop_plan
 from tidemark.operations.tables import drop_any, kept_tables
 from tidemark.pipeline.applying import rebuild_current
@@ -33,7 +33,7 @@ def rebuild(warehouse: Warehouse, entity: str, dry_run: Any) -> None:
             f"{entity}: there is no log, so there is nothing to rebuild. Run the model first"
         )
     does = "would make" if is_dry else "making"
-    say(warehouse, entity, f"{does} {current} anew from {relations['log']}")
+    report(warehouse, entity, f"{does} {current} anew from {relations['log']}")
     if is_dry:
         return
     # A load that has altered the tables has altered the log, too.
@@ -51,7 +51,7 @@ def rebuild(warehouse: Warehouse, entity: str, dry_run: Any) -> None:
     located = cfg["location_root"] is not None
     warehouse.run_all(macro("rename_table_sql", new, current, located))
     open_load(warehouse, cfg, run)
-    say(warehouse, entity, f"rebuilt: {macro('row_count', current)} rows")
+    report(warehouse, entity, f"rebuilt: {macro('row_count', current)} rows")
 
 
 def drop_entity(warehouse: Warehouse, entity: str) -> None:
@@ -79,4 +79,4 @@ def drop_entity(warehouse: Warehouse, entity: str) -> None:
         drop_any(warehouse, relation)
     relation = macro("string_literal", cfg["relation"])
     warehouse.run(f"delete from {commits['states']} where relation = {relation}")
-    say(warehouse, entity, "dropped")
+    report(warehouse, entity, "dropped")

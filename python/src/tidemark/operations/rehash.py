@@ -13,7 +13,7 @@ from tidemark.operations.entity import (
     is_true,
     operation_commit,
     replace_log,
-    say,
+    report,
 )
 from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
 from tidemark.pipeline.extracts import type_compared_values
@@ -67,7 +67,7 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     rows = warehouse.run(f"select count(*) from {relations['log']}")[0][0]
     compared = ", ".join(column["name"] for column in plan["compared"])
     does = "would rehash" if is_dry else "rehashing"
-    say(warehouse, entity, f"{does} {rows} log rows with {wanted['hash']} over {compared}")
+    report(warehouse, entity, f"{does} {rows} log rows with {wanted['hash']} over {compared}")
     if is_dry:
         return
     opened: Opened = {
@@ -95,7 +95,7 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     }
     load = with_last(load, state)
     replace_log(warehouse, opened, plan, load, commit, rows)
-    say(warehouse, entity, f"rehashed in commit {commit['commit_id']}")
+    report(warehouse, entity, f"rehashed in commit {commit['commit_id']}")
 
 
 def _keeps_key_hashes(recorded: Recorded, wanted: Recorded) -> bool:
@@ -116,8 +116,8 @@ def _report_lost_keys(warehouse: Warehouse, cfg: Settings, relations: Relations)
             for table in (warehouse.macro("new_relation", relation), relation)
         )
         if now > before:
-            told = f"of {now - before} rows of {relation.identifier} the key is not known any more"
-            say(warehouse, cfg["entity"], f"{told}: the log never had it")
+            lost = f"of {now - before} rows of {relation.identifier} the key is not known any more"
+            report(warehouse, cfg["entity"], f"{lost}: the log never had it")
 
 
 def rehashed_config(

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from tidemark.errors import DataError, UsageError
-from tidemark.operations.entity import is_true, open_entity, say
+from tidemark.operations.entity import is_true, open_entity, report
 from tidemark.operations.rollback import files_gone, roll_back, with_columns_back
 from tidemark.pipeline.opening import opened_anew
 from tidemark.pipeline.steps import load_entity, summary
@@ -57,13 +57,13 @@ def _restate_extracts(warehouse: Warehouse, opened: Opened, start: str, dry_run:
             "Put the files back, or restate from a later date"
         )
     does = "would load" if dry_run else "loading"
-    say(warehouse, entity, f"{does} {len(dates)} business dates again: {', '.join(dates)}")
+    report(warehouse, entity, f"{does} {len(dates)} business dates again: {', '.join(dates)}")
     for number, date in enumerate([] if dry_run else dates, 1):
         of_date = opened_anew(warehouse, opened, {**opened["run"], "business_date": date})
         figures = load_entity(warehouse, of_date, warehouse.macro("extract_sql", cfg)) or {}
         differs = figures.get("rows_logged") or figures.get("rows_superseded")
-        told = summary(figures) if differs else "nothing differs"
-        say(warehouse, entity, f"  {number} of {len(dates)}, {date}: {told}")
+        counts = summary(figures) if differs else "nothing differs"
+        report(warehouse, entity, f"  {number} of {len(dates)}, {date}: {counts}")
 
 
 def _restate_events(warehouse: Warehouse, opened: Opened, start: str, dry_run: bool) -> None:
@@ -94,8 +94,8 @@ def _restate_events(warehouse: Warehouse, opened: Opened, start: str, dry_run: b
         )
     roll_back(warehouse, opened, with_columns_back(warehouse, opened, steps), dry_run)
     if dry_run:
-        say(warehouse, entity, "would read again what landed since then")
+        report(warehouse, entity, "would read again what landed since then")
         return
     body = warehouse.macro("extract_sql", cfg)
     figures = load_entity(warehouse, opened_anew(warehouse, opened), body)
-    say(warehouse, entity, f"taken anew: {summary(figures)}")
+    report(warehouse, entity, f"taken anew: {summary(figures)}")

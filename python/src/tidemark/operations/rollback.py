@@ -7,7 +7,7 @@ from typing import Any
 
 from tidemark.errors import UsageError
 from tidemark.operations.batches import roll_back_batches
-from tidemark.operations.entity import is_true, open_entity, say
+from tidemark.operations.entity import is_true, open_entity, report
 from tidemark.pipeline.altering import columns_go_back
 from tidemark.pipeline.applying import apply_load
 from tidemark.pipeline.commits import new_commit
@@ -101,7 +101,7 @@ def roll_back(warehouse: Warehouse, opened: Opened, steps: Steps, dry_run: bool)
     macro, cfg, relations = warehouse.macro, opened["cfg"], opened["relations"]
     entity, state, target = cfg["entity"], opened["state"], steps["target"]
     if not steps["undone"] and not steps["redone"]:
-        say(warehouse, entity, f"is at commit {target} already, nothing to roll back")
+        report(warehouse, entity, f"is at commit {target} already, nothing to roll back")
         return
     recorded, back = state["recorded"], steps["back"]
     plan: Plan = macro("recorded_plan", recorded)
@@ -151,7 +151,7 @@ def roll_back(warehouse: Warehouse, opened: Opened, steps: Steps, dry_run: bool)
     load = {**load, "business_date": steps["last_date"], "rebuild": is_remade}
     apply_load(warehouse, held, macro("recorded_plan", back), load, commit, derived["figures"])
     record_load(warehouse, held, derived, commit)
-    say(warehouse, entity, f"is back at commit {target}, by commit {load['commit_id']}")
+    report(warehouse, entity, f"is back at commit {target}, by commit {load['commit_id']}")
 
 
 def _report_steps(
@@ -159,7 +159,7 @@ def _report_steps(
 ) -> None:
     cfg = opened["cfg"]
     entity = cfg["entity"]
-    say(
+    report(
         warehouse,
         entity,
         f"{'would go' if dry_run else 'going'} back to commit {steps['target']}: "
@@ -175,10 +175,10 @@ def _report_steps(
                 f"{letter} {commit[f'rows_{what}'] or 0}"
                 for letter, what in (("I", "inserted"), ("U", "updated"), ("D", "deleted"))
             )
-            told = f"  {label} commit {commit['commit_id']} ({commit['kind']}{of}): {counts}"
-            say(warehouse, entity, told)
+            line = f"  {label} commit {commit['commit_id']} ({commit['kind']}{of}): {counts}"
+            report(warehouse, entity, line)
     for old, new in steps["renames"]:
-        say(warehouse, entity, f"  renames column `{old}` to `{new}`")
+        report(warehouse, entity, f"  renames column `{old}` to `{new}`")
     if cfg["extract"] == "events" and steps["undone"]:
         _report_retaken(warehouse, opened, steps)
 
@@ -188,7 +188,7 @@ def _report_retaken(warehouse: Warehouse, opened: Opened, steps: Steps) -> None:
     cfg, entity = opened["cfg"], opened["cfg"]["entity"]
     if not lands_in_files(warehouse, cfg):
         what = "  what the source still has of their events the next run takes again"
-        say(warehouse, entity, what)
+        report(warehouse, entity, what)
         return
     ids = [commit["commit_id"] for commit in steps["undone"]]
     file = warehouse.macro("landed_file")
@@ -200,7 +200,7 @@ def _report_retaken(warehouse: Warehouse, opened: Opened, steps: Steps) -> None:
         return
     gone = len(files_gone(warehouse, cfg, opened["relations"], ids))
     span = f"{first} … {last}" if count > 1 else first
-    say(
+    report(
         warehouse,
         entity,
         f"  the next run reads these files again, unless you move them away first: {count} ({span})"
@@ -259,7 +259,7 @@ def _entities_of_runs(warehouse: Warehouse, opened: Opened, steps: Steps) -> lis
         at = before_runs(timeline, _runs_of(steps))
         if at["first"] is not None and at["before"] is None:
             first = "its first load came from the same run; there is nothing before it to go back"
-            say(warehouse, node["name"], f"{first} to, so it stays")
+            report(warehouse, node["name"], f"{first} to, so it stays")
         elif at["before"] is not None and at["first"] is not None:
             others.append((relation, at["before"]))
     return others

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from tidemark.errors import DataError, UsageError
-from tidemark.operations.entity import is_true, open_entity, operation_commit, say
+from tidemark.operations.entity import is_true, open_entity, operation_commit, report
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.shapes.opened import Commit, Opened
@@ -29,7 +29,7 @@ def savepoint(
     shown = f"{source} ({name})" if name is not None else str(source)
     if is_dry:
         does = "would remove the savepoint on commit" if removes else "would keep commit"
-        say(warehouse, entity, f"{does} {shown}")
+        report(warehouse, entity, f"{does} {shown}")
         return
     details: Values = {"removed": True}
     if not removes:
@@ -41,7 +41,7 @@ def savepoint(
     if not removes:
         _check_is_kept(warehouse, opened, record)
     did = "removed the savepoint on commit" if removes else "clean keeps commit"
-    say(warehouse, entity, f"{did} {shown}")
+    report(warehouse, entity, f"{did} {shown}")
 
 
 def commit_to_keep(warehouse: Warehouse, cfg: Settings, states: Any, commit: Any) -> int:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from tidemark.operations.entity import say
+from tidemark.operations.entity import report
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.printable import counted
@@ -81,4 +81,4 @@ def vacuum_or_report(
     if not dry_run:
         vacuum_tables(warehouse, relations)
         return
-    say(warehouse, entity, f"would vacuum {counted(len(relations), 'table')}")
+    report(warehouse, entity, f"would vacuum {counted(len(relations), 'table')}")

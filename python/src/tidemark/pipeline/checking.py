@@ -69,9 +69,9 @@ def _why_rules_stop(cfg: Settings, staged: Staged) -> str | None:
     broken = broken_rules(cfg, staged.get("broken", {}), staged["figures"])
     if not broken:
         return None
-    told = "".join(f"\n  - {sentence}" for sentence in broken)
+    problems = "".join(f"\n  - {sentence}" for sentence in broken)
     return (
-        f"rows fail rules of the YAML; nothing was written{told}\nCorrect the rows, or accept "
+        f"rows fail rules of the YAML; nothing was written{problems}\nCorrect the rows, or accept "
         "such rows with on_fail: warn or quarantine, or with at_most"
     )
 
@@ -135,8 +135,8 @@ def why_rejects_stop(
     more, way_on = "", f"or set on_reject: quarantine to put such {units[1]} aside and go on"
     if cfg["on_reject"] != "fail":
         new = figures.get("new_rejects")
-        told = "" if new is None else f"{new} of them are new; "
-        more = f" ({told}max_reject_fraction is {cfg['max_reject_fraction']})"
+        of_new = "" if new is None else f"{new} of them are new; "
+        more = f" ({of_new}max_reject_fraction is {cfg['max_reject_fraction']})"
         date = f"business_date: {run['business_date']}, " if run["business_date"] else ""
         way_on = (
             f"or accept this load once with --vars '{{{date}allow_rejects: true}}', or set "
@@ -224,10 +224,10 @@ def check_drift(cfg: Settings, drift: list[str], mending: str) -> None:
         ConfigError: Something is another.
     """
     if drift:
-        told = "\n  - ".join(drift)
+        problems = "\n  - ".join(drift)
         raise ConfigError(
             f"{cfg['entity']}: the configuration differs from the one that the log was made "
-            f"with; nothing was written\n  - {told}\nUndo the change, or start a new log "
+            f"with; nothing was written\n  - {problems}\nUndo the change, or start a new log "
             f"{mending}"
         )
 

@@ -230,5 +230,5 @@ def record_commit(
             if name.startswith("rows_") and number is not None
         }
         # for who started this run: `tidemark run` shows the counts
-        told = json.dumps({"relation": commit["relation"], "counts": counts})
-        warehouse.note(f"tidemark commit {told}")
+        event = json.dumps({"relation": commit["relation"], "counts": counts})
+        warehouse.note(f"tidemark commit {event}")

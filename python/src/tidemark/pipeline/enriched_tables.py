@@ -45,7 +45,7 @@ def run_of_enriched(warehouse: Warehouse, opened: Found, state: State) -> Run:
     if not state["left_refresh"] or run["full_refresh"]:
         return run
     if not run["empty"]:
-        warehouse.tell(
+        warehouse.report(
             f"{opened['cfg']['entity']}: reads all landed files again, to finish a "
             "--full-refresh that died"
         )
@@ -132,12 +132,12 @@ def _make_missing(warehouse: Warehouse, cfg: Settings, relations: Relations) -> 
         warehouse.run_all(
             warehouse.of_format(file_format, "create_table", relation, macro(columns), {})
         )
-        warehouse.tell(f"{entity}: {relation} was gone. The run makes an empty one")
+        warehouse.report(f"{entity}: {relation} was gone. The run makes an empty one")
     if "entities" not in present:
         relation, columns = relations["entities"], macro("entity_columns")
         rows_sql = macro("stored_entities_sql", relations["current"])
         make_anew(warehouse, file_format, relation, columns, _BY_SCHEMA, rows_sql)
-        warehouse.tell(
+        warehouse.report(
             f"{entity}: {relation} was gone. The run makes the table again from the events"
         )
 

@@ -175,23 +175,23 @@ def statements_of(
         )
     followed, columns = batch["followed"], batch["source_columns"]
     statements: list[Statement] = []
-    told = set()
+    seen = set()
     for row in warehouse.rows(macro("ddl_events_sql", landing["events"])):
         if row["_operation"]:
-            said = canonical_statement(row, batch, cfg)
+            read = canonical_statement(row, batch, cfg)
         else:
-            said = debezium_statement(row, batch)
+            read = debezium_statement(row, batch)
         event_id = row["_event_id"]
         # what a delivery repeats is the same letter for letter; one statement on several tables has
         # one place in the source
         text = f"{event_id}|{row['_ddl'] or ''}|{row['_table_changes'] or ''}"
-        if not said or text in told:
+        if not read or text in seen:
             continue
-        told.add(text)
-        check_statement_types(cfg["entity"], said["columns"])
+        seen.add(text)
+        check_statement_types(cfg["entity"], read["columns"])
         if row["_is_snapshot"] or event_id in known:
-            if said["columns"] and event_id not in known:
-                columns = said["columns"]
+            if read["columns"] and event_id not in known:
+                columns = read["columns"]
             if not statements:
                 batch["source_columns"] = columns
             continue
@@ -200,20 +200,20 @@ def statements_of(
             "event_time": row["_event_time"],
             "sequence_num": row["_sequence_num"],
             "event_id": event_id,
-            "operation": said["operation"],
-            "text": row["_ddl"] or said["operation"],
-            "columns": said["columns"] or columns,
+            "operation": read["operation"],
+            "text": row["_ddl"] or read["operation"],
+            "columns": read["columns"] or columns,
             "changes": [],
             "effect": "none",
             "cuts": False,
         }
-        judged = judge_statement(cfg, batch, statement, said, columns)
+        judged = judge_statement(cfg, batch, statement, read, columns)
         batch.update(judged["batch"])
         statements.append(judged["statement"])
         columns = judged["statement"]["columns"]
     if batch["followed"] != followed:
         names = ", then ".join(batch["followed"])
-        warehouse.tell(
+        warehouse.report(
             f"{cfg['entity']}: a statement renamed the table. The name is {names} from now on"
         )
     return statements

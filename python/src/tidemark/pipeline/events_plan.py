@@ -22,7 +22,7 @@ from tidemark.rules.event_plan import (
 )
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.types import struct_fields
-from tidemark.shapes.events import Batch, Landing, Statement, Stretch, Told
+from tidemark.shapes.events import Batch, BatchColumns, Landing, Statement, Stretch
 from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened, Recorded, RecordedSource, Run
 from tidemark.shapes.plan import Column, Plan
@@ -66,7 +66,7 @@ def plan_stretch(
     to_come = names_to_come(batch, stretch)
     typed = [*types, *(lowered(names_of(recorded["columns"])) if recorded else [])]
     inferred = _inferred_types(warehouse, landing, batch, typed)
-    found: Told = {
+    found: BatchColumns = {
         "names": batch["names"],
         "schemas": batch["schemas"],
         "ddl": batch["source_columns"],
@@ -112,10 +112,10 @@ def _inferred_types(
     warehouse: Warehouse, landing: Landing, batch: Batch, typed: Sequence[str]
 ) -> dict[str, str]:
     """Return types of columns that neither YAML nor a schema tells, from the values of a batch."""
-    told = {*typed, *lowered(names_of(batch["source_columns"] or []))}
+    typed_names = {*typed, *lowered(names_of(batch["source_columns"] or []))}
     for columns in batch["schemas"].values():
-        told.update(lowered(names_of(columns)))
-    is_told = all(name in told for name in lowered(batch["names"]))
+        typed_names.update(lowered(names_of(columns)))
+    is_told = all(name in typed_names for name in lowered(batch["names"]))
     if is_told or landing["columns"] is not None or batch["is_empty"]:
         return {}
     text = warehouse.run(warehouse.macro("inferred_schema_sql", landing["events"]))[0][0]

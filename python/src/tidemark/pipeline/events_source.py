@@ -58,7 +58,7 @@ def source_events(warehouse: Warehouse, opened: Opened, body: str) -> Source:
     batch = look_into(warehouse, opened, landing)
     is_told = cfg["columns"] or batch["names"] or landing["columns"] is not None
     if run["empty"] and state["first"] and not is_told:
-        warehouse.tell(
+        warehouse.report(
             f"{cfg['entity']}: the run makes no tables, as the columns are not known. Neither "
             f"the YAML nor an event of {cfg['table'] or 'the table'} has them yet"
         )

@@ -122,14 +122,14 @@ def _rejects(
     stretch: Stretch,
     figures: Figures,
 ) -> Rejects:
-    rows, failed, told = load["staged"], None, "_raw_payload"
+    rows, failed, payload = load["staged"], None, "_raw_payload"
     if figures["rows_rejected"] and cfg["on_reject"] == "fail":
         events = landing["events"]
         failed = warehouse.macro("failed_event_values_sql", cfg, plan, events, stretch)
     if cfg["format"] == "debezium":
         # Of an envelope the values: what stands before the images, a schema above all, would fill a
         # message.
-        told = (
+        payload = (
             "if(_raw_payload like '%\"before\":%', concat('… ', substring(_raw_payload, "
             "position('\"before\":' in _raw_payload))), _raw_payload)"
         )
@@ -140,7 +140,7 @@ def _rejects(
         "rows": rows,
         "failed": failed,
         "samples": (
-            f"select _reject_reason, {told} as _raw_payload from {rows} where _reject_reason is "
+            f"select _reject_reason, {payload} as _raw_payload from {rows} where _reject_reason is "
             "not null order by _reject_reason asc nulls last, _landing_num asc nulls last"
         ),
         "advice": _ADVICE,

@@ -204,8 +204,8 @@ def _batch_to_come(warehouse: Warehouse, opened: Opened, prefiltered: Any) -> Ba
     columns = list(schemas.values())
     known, declared = names_of(recorded.get("columns", [])), names_of(cfg["columns"])
     # in the order in which Spark tells the members of an object
-    told = names_of(columns[0]) if columns else []
-    typed = [*known, *told, *(one["name"] for one in cfg["columns"] if one["data_type"])]
+    arrived = names_of(columns[0]) if columns else []
+    typed = [*known, *arrived, *(one["name"] for one in cfg["columns"] if one["data_type"])]
     shapes = {json.dumps(one).lower() for one in columns}
     if len(shapes) > 1 or (schemas and prefiltered.has_schemaless):
         return "its events have several schemas"
@@ -221,7 +221,7 @@ def _batch_to_come(warehouse: Warehouse, opened: Opened, prefiltered: Any) -> Ba
         "named": source.get("named", []),
         "followed": source.get("followed", []),
         "ignored": 0,
-        "names": sorted(told) or unique([*declared, *known]),
+        "names": sorted(arrived) or unique([*declared, *known]),
         "schemas": schemas,
         "has_schemaless": not schemas,
         # there is but one: whether it shows a new column is asked, not where

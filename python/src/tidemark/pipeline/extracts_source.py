@@ -170,9 +170,9 @@ def _extract_view(
             )
     view = macro("run_view", cfg["target"], "extract")
     lines = _look_at_lines(warehouse, cfg, path)
-    told = ["_malformed"] if lines["malformed"] else []
+    extra = ["_malformed"] if lines["malformed"] else []
     if kind == "csv":
-        if told:
+        if extra:
             _readable_csv_view(warehouse, cfg, view, path, names, {**lines, "mark": mark})
         elif _is_read_by_line(warehouse, cfg, path, files):
             # a row on one line: see row_over_lines_sql()
@@ -182,16 +182,16 @@ def _extract_view(
             _csv_view(warehouse, cfg, view, path, names, lines)
         if lines["odd"]:
             _check_quotes(warehouse, cfg, view, path, names)
-        return names + told
-    if told:
+        return names + extra
+    if extra:
         warehouse.run(macro("readable_json_sql", cfg, view, path))
     elif kind == "parquet":
         _parquet_view(warehouse, cfg, view, path, files)
     else:
         warehouse.run(macro("extract_view_sql", cfg, view, path, names))
     if kind == "json":
-        return told + names_of(warehouse.rows(macro("json_names_sql", cfg, path)))
-    return told + names_of(macro("describe_query", f"select * from {view}"))
+        return extra + names_of(warehouse.rows(macro("json_names_sql", cfg, path)))
+    return extra + names_of(macro("describe_query", f"select * from {view}"))
 
 
 def _has_header(options: Values) -> bool:
@@ -260,14 +260,14 @@ def _parquet_view(warehouse: Warehouse, cfg: Settings, view: str, path: str, fil
                 f"{cfg['entity']}: {file['path']} is empty, so it is not a Parquet file. "
                 "Deliver the file again, or remove the file"
             )
-    told: Values = {"nanoseconds": {}, "differ": len(files) > 1}
+    footers: Values = {"nanoseconds": {}, "differ": len(files) > 1}
     if warehouse.macro("can", "read_footers"):
-        told = warehouse.adapter.footers_of(files)
+        footers = warehouse.adapter.footers_of(files)
     options = cfg["options"]
-    if told["differ"] and "mergeschema" not in lowered(options):
+    if footers["differ"] and "mergeschema" not in lowered(options):
         options = {**options, "mergeSchema": "true"}
     cfg = {**cfg, "options": options}
-    sql = warehouse.macro("extract_view_sql", cfg, view, path, [], told["nanoseconds"])
+    sql = warehouse.macro("extract_view_sql", cfg, view, path, [], footers["nanoseconds"])
     warehouse.run(sql)
 
 
@@ -329,7 +329,7 @@ def _csv_view(
 
 
 def _readable_csv_view(
-    warehouse: Warehouse, cfg: Settings, view: str, path: str, names: list[str], told: Values
+    warehouse: Warehouse, cfg: Settings, view: str, path: str, names: list[str], given: Values
 ) -> None:
     """Make the view over CSV files with bytes that cannot be read.
 
@@ -343,11 +343,11 @@ def _readable_csv_view(
             raise _other_encoding(warehouse, cfg, path, name)
     read_as = {"encoding": "ISO-8859-1"} if macro("is_utf8", options["encoding"]) else {}
     read_names = names
-    if (read_as or told["mark"]) and has_header:
+    if (read_as or given["mark"]) and has_header:
         read_names = _header_of(warehouse, cfg, path, read_as)
     lines = macro("run_view", cfg["target"], "lines")
-    _csv_view(warehouse, cfg, lines, path, read_names, {**told, "read_as": read_as})
-    marked = {**cfg, "mark": "" if has_header else told["mark"]}
+    _csv_view(warehouse, cfg, lines, path, read_names, {**given, "read_as": read_as})
+    marked = {**cfg, "mark": "" if has_header else given["mark"]}
     warehouse.run(macro("readable_csv_sql", marked, view, lines, names, read_names))
 
 
@@ -434,12 +434,12 @@ def make_empty_extract_view(warehouse: Warehouse, cfg: Settings, recorded: Recor
     types |= {column["name"].lower(): column["data_type"] for column in declared}
     if cfg["effective_from"]:
         types.setdefault(cfg["effective_from"].lower(), "timestamp")
-    told = [*names_of(cfg["columns"]), *cfg["keys"], *cfg["ignore"], *cfg["sensitive"], *types]
+    named = [*names_of(cfg["columns"]), *cfg["keys"], *cfg["ignore"], *cfg["sensitive"], *types]
     layout = [*cfg["partition_by"], *cfg["cluster_by"]]
-    told += [name for name in layout if "." not in name and not name.startswith("_")]
+    named += [name for name in layout if "." not in name and not name.startswith("_")]
     terms = [
         f"cast(null as {types.get(name.lower(), 'string')}) as {macro('quote_identifier', name)}"
-        for name in unique(told)
+        for name in unique(named)
     ]
     view = macro("run_view", cfg["target"], "extract")
     make_view(warehouse, view, f"select {', '.join(terms)} where false")

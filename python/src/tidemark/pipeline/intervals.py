@@ -90,7 +90,7 @@ def _state(
         return {**state, "step": "nothing" if exists else "build", "message": "EMPTY"}
     if not exists or reason:
         if exists:
-            warehouse.tell(f"{cfg['model']}: built again as a whole, as {reason}")
+            warehouse.report(f"{cfg['model']}: built again as a whole, as {reason}")
         return {**state, "step": "build"}
     if log_now["last_commit_id"] > read_to:
         return {**state, "step": "merge"}
@@ -110,8 +110,8 @@ def _check_body(cfg: Intervals, names: Collection[str]) -> None:
     }
     for name in ("_key_hash", *_starts(cfg)):
         if name not in names:
-            told = f"the body lacks `{name}`. Select the column of tidemark.scd2()"
-            raise ConfigError(f"{cfg['model']}: {told}{hints.get(name, '')}")
+            problem = f"the body lacks `{name}`. Select the column of tidemark.scd2()"
+            raise ConfigError(f"{cfg['model']}: {problem}{hints.get(name, '')}")
     if "_known_from" in names and "system" not in cfg["axes"]:
         raise ConfigError(
             f"{cfg['model']}: the body yields intervals of both axes. Set `axes: [business, "

@@ -34,9 +34,9 @@ def _found_layout(warehouse: Warehouse, relation: Any) -> int | None:
         return layout
     if not relation_exists(warehouse, relation):
         return None
-    told = warehouse.run(f"show tblproperties {relation} ('tidemark.layout')")[0][1]
-    if re.fullmatch("[0-9]+", told):
-        return int(told)
+    value = warehouse.run(f"show tblproperties {relation} ('tidemark.layout')")[0][1]
+    if re.fullmatch("[0-9]+", value):
+        return int(value)
     return None if warehouse.macro("is_view", relation) else 0
 
 

@@ -68,7 +68,7 @@ def mend_commit(warehouse: Warehouse, opened: Found, state: State, left: Infligh
     outcome = "completed" if landed else "rolled_back"
     record_commit(warehouse, commits, commit, outcome, numbers if landed else {})
     what = commit.get("business_date", commit["kind"])
-    warehouse.tell(
+    warehouse.report(
         f"{cfg['entity']}: {'finished' if landed else 'rolled back'} commit {commit['commit_id']} "
         f"({what}), which an earlier run had left {'after' if landed else 'before'} writing its log"
     )

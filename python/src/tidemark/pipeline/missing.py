@@ -63,7 +63,7 @@ def make_missing(warehouse: Warehouse, opened: Opened, present: list[RelationNam
         rebuild_current(warehouse, recorded_cfg, plan, state, relations)
     for name in missing:
         how = _LEFT_OUT.get(name, " from the log")
-        warehouse.tell(
+        warehouse.report(
             f"{cfg['entity']}: {relations[name]} was gone. The run makes the table again{how}"
         )
 

@@ -52,21 +52,21 @@ def take_over_commits(warehouse: Warehouse, opened: Opened, commit: Commit, load
         DataError: The clone is gone.
     """
     cfg, commits, run = opened["cfg"], opened["commits"], opened["run"]
-    told: Promoted = commit["config"]["promoted"]
-    other = warehouse.macro("commits_relations", {**run, "commits_schema": told["schema"]})
+    promoted: Promoted = commit["config"]["promoted"]
+    other = warehouse.macro("commits_relations", {**run, "commits_schema": promoted["schema"]})
     if not relation_exists(warehouse, other["states"]):
         raise DataError(
-            f"{cfg['entity']}: the entity has the log of its clone {told['relation']}, but the "
+            f"{cfg['entity']}: the entity has the log of its clone {promoted['relation']}, but the "
             f"commits of the clone are gone with {other['states']}. Restore {other['states']} and "
             "run the model again"
         )
     copy_commits(
         warehouse,
         (other["states"], commits["states"]),
-        (told["relation"], cfg["relation"]),
-        (told["was"], told["now"]),
+        (promoted["relation"], cfg["relation"]),
+        (promoted["was"], promoted["now"]),
         (cfg["target"], commit["commit_id"]),
-        told["mark"],
+        promoted["mark"],
     )
     state = entity_state(warehouse, commits, cfg["relation"], run)
     return with_last({**load, "business_date": state["last_date"]}, state)

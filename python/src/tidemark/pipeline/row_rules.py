@@ -140,13 +140,13 @@ def warn_broken_rules(
 ) -> None:
     """Warn of rules that rows fail which go on; of others the rejects tell."""
     note_broken(warehouse, cfg, counts)
-    told = [
+    failing = [
         failing_rows(rule, counts, figures)
         for rule in cfg.get("rules", [])
         if rule["on_fail"] != "quarantine" and counts.get(rule["name"])
     ]
-    if told:
-        warehouse.warn(cfg["entity"], "; ".join(told))
+    if failing:
+        warehouse.warn(cfg["entity"], "; ".join(failing))
 
 
 def note_broken(warehouse: Warehouse, cfg: Settings, counts: Mapping[str, int]) -> None:
@@ -157,8 +157,8 @@ def note_broken(warehouse: Warehouse, cfg: Settings, counts: Mapping[str, int]) 
         if counts.get(rule["name"])
     ]
     if rules:
-        told = json.dumps({"relation": cfg["relation"], "rules": rules})
-        warehouse.note(f"tidemark rules {told}")
+        event = json.dumps({"relation": cfg["relation"], "rules": rules})
+        warehouse.note(f"tidemark rules {event}")
 
 
 def _counts(warehouse: Warehouse, cfg: Settings, sql: str) -> dict[str, int]:

@@ -99,7 +99,7 @@ def shred_state(
     # an --empty run writes nothing where there is a table
     build = not exists or (not run["empty"] and (run["full_refresh"] or is_unknown))
     if build and is_unknown:
-        warehouse.tell(
+        warehouse.report(
             f"{entity}: builds the whole table again, as no completed run of the table is known"
         )
     commit_id = macro("next_commit_id", marks["last_id"])
@@ -229,7 +229,7 @@ def _load(
     if not build and not run["empty"] and not relation_exists(warehouse, rejects):
         sql = f"select * from {typed(0, begin)} where _reject_reason is not null"
         make_anew(warehouse, cfg["file_format"], rejects, _REJECTS, {}, sql)
-        warehouse.tell(
+        warehouse.report(
             f"{entity}: {rejects} was gone. The run makes the table again from {state['source']}"
         )
     if not is_news:

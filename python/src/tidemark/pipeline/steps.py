@@ -83,8 +83,8 @@ def _load_parts(warehouse: Warehouse, opened: Opened, body: str) -> Values | Non
         if run["empty"]:
             continue
         plan = staged["plan"]
-        committed, derived, said = _commit_part(warehouse, opened, staged)
-        notes += said
+        committed, derived, notes_of_commit = _commit_part(warehouse, opened, staged)
+        notes += notes_of_commit
         figures = _sum_of_figures(figures, derived["figures"])
         opened = _opened_after(opened, plan, committed)
         source = staged.get("source", source)
@@ -95,7 +95,7 @@ def _load_parts(warehouse: Warehouse, opened: Opened, body: str) -> Values | Non
         return figures
     new = new_columns(cfg, plan, None if is_first else recorded)
     for sentence in new["long"]:
-        warehouse.tell(f"{cfg['entity']}: {sentence}")
+        warehouse.report(f"{cfg['entity']}: {sentence}")
     return {**(figures or {}), "notes": [*notes, *new["short"]]}
 
 
@@ -144,10 +144,10 @@ def _commit_part(
     condition = f"_commit_id = {of_commit}"
     warn_rejects(warehouse, cfg, figures, staged["rejects"], rejects, condition)
     warn_broken_rules(warehouse, cfg, broken, figures)
-    said = []
+    notes = []
     if commits and cfg["family"] != "enriched":
-        said = _report_erased_back(warehouse, opened, commit)
-    return committed, derived, said
+        notes = _report_erased_back(warehouse, opened, commit)
+    return committed, derived, notes
 
 
 def _report_erased_back(warehouse: Warehouse, opened: Opened, commit: Commit) -> list[str]:
@@ -163,14 +163,14 @@ def _report_erased_back(warehouse: Warehouse, opened: Opened, commit: Commit) ->
         back = int(warehouse.run(macro("erased_keys_back_sql", log, commit_id, marks))[0][0] or 0)
     if not back:
         return []
-    told = "1 erased key is back" if back == 1 else f"{back} erased keys are back"
+    note = "1 erased key is back" if back == 1 else f"{back} erased keys are back"
     warehouse.warn(
         cfg["entity"],
-        f"{told} by commit {commit_id}: the source still has "
+        f"{note} by commit {commit_id}: the source still has "
         f"{'the key' if back == 1 else 'the keys'}. Remove the rows from the source, and erase "
         "again",
     )
-    return [told]
+    return [note]
 
 
 def _sum_of_figures(sums: Values | None, figures: Mapping[str, Any]) -> Values:
@@ -226,10 +226,10 @@ def batch_summary(figures: Mapping[str, Any] | None) -> str:
     if not figures:
         return "nothing new"
     steps = ("rows_synthetic_in_batch", "rows_synthetic_cross_batch")
-    told = {
+    counts = {
         "duplicate": figures.get("rows_duplicate"),
         "rejected": figures.get("rows_rejected"),
         "renamed": sum(figures.get(name, 0) for name in steps),
     }
-    others = [f"{label} {count}" for label, count in told.items() if count]
+    others = [f"{label} {count}" for label, count in counts.items() if count]
     return ", ".join([f"stored {figures['rows_inserted']}", *others])

@@ -48,8 +48,8 @@ class Warehouse(Protocol):
     def note(self, sentence: str) -> None:
         """Write something to dbt's log."""
 
-    def tell(self, sentence: str) -> None:
-        """Say something on the console."""
+    def report(self, sentence: str) -> None:
+        """Print a line on the console."""
 
     def warn(self, entity: str, sentence: str) -> None:
         """Say it as a warning, which `--warn-error` does not make an error."""

@@ -101,8 +101,8 @@ def leave_to_spark(warehouse: Warehouse, opened: Opened, why: str) -> None:
     left = opened["run"].setdefault("left_to_spark", [])
     is_told = engine_of(opened) == "workers" and opened["cfg"]["entity"] not in left
     left.append(opened["cfg"]["entity"])
-    tell = warehouse.tell if is_told else warehouse.note
-    tell(f"{opened['cfg']['entity']}: by Spark SQL, as {why}")
+    report = warehouse.report if is_told else warehouse.note
+    report(f"{opened['cfg']['entity']}: by Spark SQL, as {why}")
 
 
 def files_of_workers(warehouse: Warehouse, opened: Opened, staged: Staged, load: Load) -> Any:

@@ -62,7 +62,7 @@ def apply_plan(
         id: Of the plan.
         invoker_of: Makes an Invoker with the project parsed.
         allowed: The options by which a guard lets pass what it would stop: see `GUARDS`.
-        progress: Told of each model.
+        progress: BatchColumns of each model.
 
     Raises:
         ConfigError: The plan is not open, its loads would stop, or something moved since it was
@@ -94,9 +94,9 @@ def apply_plan(
             return Applied(plan, outcome, [])
         counts = {result.relation: result.counts for result in outcome.results}
         differences = [
-            said
+            line
             for one in plan.entities
-            for said in other_counts(one, counts.get(one.relation, {}))
+            for line in other_counts(one, counts.get(one.relation, {}))
         ]
         return Applied(close_plan(plan, "applied"), outcome, differences)
 
@@ -147,7 +147,7 @@ def check_unmoved(plan: Plan, nodes: dict[str, Any], invoker: Invoker) -> None:
             str(state.pop("entity")): Tables.model_validate(state)
             for state in invoker.ask("planned_state", asked, _STATE)
         }
-        moved = [said for one in plan.entities for said in moved_tables(one, now[one.relation])]
+        moved = [line for one in plan.entities for line in moved_tables(one, now[one.relation])]
     if not moved:
         from tidemark.spark.session import current_session
 
@@ -157,7 +157,7 @@ def check_unmoved(plan: Plan, nodes: dict[str, Any], invoker: Invoker) -> None:
                 "apply needs Spark in its own process. Write `method: session` in the profile"
             )
         for one in plan.entities:
-            moved += [f"{one.entity}: {said}" for said in moved_inputs(one.inputs, session)]
+            moved += [f"{one.entity}: {line}" for line in moved_inputs(one.inputs, session)]
     if moved:
         raise PlanMovedError(
             f"plan {plan.id} is out of date, and nothing was loaded. Plan again" + _listed(moved)

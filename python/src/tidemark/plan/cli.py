@@ -235,13 +235,13 @@ def apply(
             {"model": one.name, "status": one.status, "seconds": one.seconds, "counts": one.counts}
             for one in outcome.results
         ]
-        said = {
+        answer = {
             "plan": applied.plan.model_dump(mode="json"),
             "results": results,
             "errors": outcome.errors,
             "differences": applied.differences,
         }
-        click.echo(json.dumps(said, indent=2))
+        click.echo(json.dumps(answer, indent=2))
     elif outcome.results:
         from tidemark.run.report import render_table
 

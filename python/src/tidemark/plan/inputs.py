@@ -22,26 +22,26 @@ File = Mapping[str, Any]
 """path, size and modified of a file, as list_files() gives them."""
 
 
-def inputs_of(told: Mapping[str, Any]) -> list[Input]:
+def inputs_of(given: Mapping[str, Any]) -> list[Input]:
     """Return the inputs of a load as it has read them.
 
     Args:
-        told: `location` and all files `there`; the names of those that it takes, `landed`, or none
+        given: `location` and all files `there`; the names of those that it takes, `landed`, or none
             for all; `read`, what its SELECT reads beside them.
 
     Raises:
         ConfigError: A file changed while the load was planned.
     """
-    there, landed = list(told.get("there") or []), told.get("landed")
+    there, landed = list(given.get("there") or []), given.get("landed")
     found: list[Input] = []
-    if told.get("location"):
-        found.append(location_input(str(told["location"]), there))
+    if given.get("location"):
+        found.append(location_input(str(given["location"]), there))
     if landed is not None:
         wanted = {_one_name(unquote(name)) for name in landed}
         there = [file for file in there if _one_name(str(file["path"])) in wanted]
     files = {_one_name(str(file["path"])): file for file in there}
     tables = []
-    for item in told.get("read") or []:
+    for item in given.get("read") or []:
         if "table" in item:
             tables.append(
                 Input(kind="table", path=_shown(str(item["table"])), version=item["version"])
@@ -73,7 +73,7 @@ def moved_inputs(inputs: Iterable[Input], session: SparkSession) -> list[str]:
     found = [_moved_file(one, session) for one in known if one.kind == "file"]
     if not any(found):
         found = [_moved(one, session) for one in known if one.kind != "file"]
-    return [said for said in found if said]
+    return [line for line in found if line]
 
 
 def _moved(one: Input, session: SparkSession) -> str | None:

@@ -66,8 +66,8 @@ def model_checksum(node: Any) -> str:
         name: [column.data_type, column.meta, [str(rule) for rule in column.constraints]]
         for name, column in node.columns.items()
     }
-    said = json.dumps([node.raw_code, config, columns], sort_keys=True, default=str)
-    return hashlib.sha256(said.encode()).hexdigest()
+    text = json.dumps([node.raw_code, config, columns], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_before(manifest: Any, node: Any, others: Mapping[str, str]) -> str | None:

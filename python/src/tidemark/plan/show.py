@@ -14,7 +14,7 @@ from tidemark.plan.model import EntityPlan, Plan, Sample, stopping_guards
 from tidemark.printable import counted, shortened
 from tidemark.run.report import COUNTS
 from tidemark.state.show import ago
-from tidemark.state.values import shown_change, told
+from tidemark.state.values import shown_change, shown_value
 
 # a longer value is cut
 _WIDEST = 120
@@ -120,7 +120,7 @@ def last_line(plan: Plan) -> str:
     if plan.state != "open":
         when = f" on {plan.closed_at:%Y-%m-%d %H:%M} UTC" if plan.closed_at else ""
         return f"plan {plan.id} was {plan.state}{when}"
-    said = {
+    verdict = {
         "changes": "it is done by",
         "nothing": "there is nothing to change; it is loaded by",
         "stops": "a load would stop; what a guard stops is let through by",
@@ -128,7 +128,7 @@ def last_line(plan: Plan) -> str:
     guards = sorted({option for one in plan.entities for option in stopping_guards(one)})
     if plan.outcome == "stops" and not guards:
         return f"plan {plan.id}: a load would stop. Remove the cause, and plan again"
-    return " ".join((f"plan {plan.id}: {said} tidemark apply {plan.id}", *guards))
+    return " ".join((f"plan {plan.id}: {verdict} tidemark apply {plan.id}", *guards))
 
 
 def show_plans(plans: Sequence[Plan], now: dt.datetime, out: Console) -> None:
@@ -178,7 +178,7 @@ def _samples(samples: Iterable[Sample]) -> Table:
     for sample in samples:
         sign, style = _SIGNS[sample.operation]
         head = Text(sign, style=style)
-        key = Text(", ".join(map(told, sample.key.values())))
+        key = Text(", ".join(map(shown_value, sample.key.values())))
         names = _names(sample)
         for place, name in enumerate(names[:_MOST_COLUMNS] or [""]):
             table.add_row(

@@ -154,12 +154,12 @@ def replayed(
     with talk.status("cloning …") as status:
         clone_models(invoker, models, asked)
 
-        def tell(said: str) -> None:
-            status.update(f"{said} …")
+        def report(text: str) -> None:
+            status.update(f"{text} …")
 
         with no_progress():
-            load_dates(invoker, clones_project(project, asked), models, asked, tell)
-        tell("comparing")
+            load_dates(invoker, clones_project(project, asked), models, asked, report)
+        report("comparing")
         return compared(project, models, asked, samples)
 
 
@@ -168,8 +168,8 @@ def _report_reads(models: Sequence[Replayed], talk: Console) -> None:
         read = {*one.node.depends_on.nodes} - {other.node.unique_id for other in models}
         others = sorted(name.rpartition(".")[2] for name in read)
         if others:
-            said = f"{one.entity.name} reads {', '.join(others)} as it is now, for every date"
-            talk.print(said, highlight=False, markup=False, soft_wrap=True)
+            line = f"{one.entity.name} reads {', '.join(others)} as it is now, for every date"
+            talk.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _date(text: str | None, option: str) -> dt.date | None:

@@ -43,7 +43,7 @@ def load_dates(
     project: KnownProject,
     models: Sequence[Replayed],
     asked: Asked,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> None:
     """Load every date into the clones, in order.
 
@@ -55,7 +55,7 @@ def load_dates(
         project: That of the clones.
         models: What is replayed.
         asked: What is asked.
-        tell: Is told what is done now.
+        report: Takes a line about the work.
 
     Raises:
         DataError: A load stopped; the dates after it are not loaded.
@@ -74,7 +74,7 @@ def load_dates(
         for group, is_first in ((fresh, True), (later, False)):
             if not group:
                 continue
-            tell(f"{date}: {', '.join(one.entity.name for one in group)}")
+            report(f"{date}: {', '.join(one.entity.name for one in group)}")
             select = [".".join(one.node.fqn) for one in group]
             over = invoker.over(moved, replace(options, select=select))
             outcome = over.run_date(date, full_refresh=is_first, progress=lambda name: None)
@@ -94,17 +94,17 @@ def _project_on(invoker: Invoker, date: dt.date) -> Any:
 
 
 def _describe_stop(date: dt.date, errors: Sequence[str], asked: Asked) -> str:
-    said = [
+    lines = [
         f"{date}: the load stopped in {asked.clones}, as today's model would stop it. The "
         "dates after it were not loaded",
         *(errors or ["dbt did not load it (see dbt's log)"]),
     ]
     if not asked.is_from_beginning:
-        said.append(
+        lines.append(
             "If the message asks for a new log or new hashes, leave out --from: then all "
             "dates are loaded into a new log of the clone"
         )
-    return "\n".join(said)
+    return "\n".join(lines)
 
 
 def manifest_of_clones(manifest: Any, models: Sequence[Replayed]) -> Any:

@@ -23,7 +23,7 @@ from tidemark.replicator.new_source import write_source
 from tidemark.replicator.operated import Operated
 from tidemark.replicator.reconcile.cli import reconcile
 from tidemark.replicator.removal import drop_copies, forget_position, remove_landed
-from tidemark.replicator.show import print_json, print_report, print_status, say
+from tidemark.replicator.show import print_json, print_line, print_report, print_status
 from tidemark.run.options import find_project
 
 _VALIDATE_EPILOG = """
@@ -173,12 +173,14 @@ def start(
         click.echo(f"{source}: started, pid {start_in_background(operated, options)}")
         return
     stop = _stop_on_signals()
-    with operated.serving(target, stop, say) as service, _failing_with_1(ctx):
+    with operated.serving(target, stop, print_line) as service, _failing_with_1(ctx):
         if metrics_port is not None:
             serve_metrics(service.collector(), metrics_port)
-        say(f"{source}: started" + (", paused: `resume` goes on" if operated.state.paused else ""))
+        print_line(
+            f"{source}: started" + (", paused: `resume` goes on" if operated.state.paused else "")
+        )
         service.run()
-        say(f"{source}: stopped")
+        print_line(f"{source}: stopped")
 
 
 @replicator.command()
@@ -203,7 +205,7 @@ def run_once(ctx: click.Context, source: str, target: str | None, project_dir: P
             f"source {source!r} is paused. First run tidemark replicator resume {source}"
         )
     stop = _stop_on_signals()
-    with operated.serving(target, stop, say) as service, _failing_with_1(ctx):
+    with operated.serving(target, stop, print_line) as service, _failing_with_1(ctx):
         succeeded = service.run_once()
     print_status(operated.config.connector, operated.status())
     ctx.exit(0 if succeeded else 1)
@@ -315,7 +317,7 @@ def delete(
         capture.open()
         forget_position(operated)
         if with_tables:
-            drop_copies(operated, models, target, say)
+            drop_copies(operated, models, target, print_line)
     finally:
         capture.close()
         state.close()

@@ -258,15 +258,15 @@ class Service:
                 self._failing_since, self._pause = None, _RESTART[0]
             return
         if self._capture.exit_code not in (None, 0):
-            said = self._capture.said()
+            reason = self._capture.said()
             if self._capture.exit_code == _EXIT_WRONG:
-                raise ConfigError(said)
+                raise ConfigError(reason)
             if self._restart_at is None:
                 self._failing_since = self._failing_since or now - self._tried_for()
                 if now - self._failing_since >= self._operation.retry_for:
-                    raise CaptureFailed(said)
-                self._say(f"capture failed, and starts again in {self._pause:g} s: {said}")
-                self._state.last_error = said
+                    raise CaptureFailed(reason)
+                self._say(f"capture failed, and starts again in {self._pause:g} s: {reason}")
+                self._state.last_error = reason
                 self._restart_at, self._pause = now + self._pause, min(2 * self._pause, _RESTART[1])
             if now < self._restart_at:
                 return

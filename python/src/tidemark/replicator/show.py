@@ -17,7 +17,7 @@ from tidemark.printable import counted
 from tidemark.replicator.metrics import SourceStatus, TableFigures
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """Tell what goes on."""
     click.echo(f"{time.strftime('%H:%M:%S')}  {text}", err=True)
 

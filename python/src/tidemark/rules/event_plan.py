@@ -20,7 +20,7 @@ from tidemark.rules.column_plan import columns_by_use, held_not_null, is_held
 from tidemark.rules.drift import column_role, keys_in_order, named, recorded_layout
 from tidemark.rules.names import is_chosen, lowered, names_of, unique
 from tidemark.rules.types import is_widening, struct_fields, wider_type
-from tidemark.shapes.events import Batch, Stretch, Told
+from tidemark.shapes.events import Batch, BatchColumns, Stretch
 from tidemark.shapes.opened import Recorded, RecordedColumn, SourceColumn
 from tidemark.shapes.plan import Column, Plan
 from tidemark.shapes.settings import Settings
@@ -32,7 +32,7 @@ NO_COLUMNS = "the YAML declares no columns"
 
 def event_plan(
     cfg: Settings,
-    found: Told,
+    found: BatchColumns,
     types: Mapping[str, str],
     recorded: Recorded | None,
     reserved: Collection[str],
@@ -89,7 +89,7 @@ def event_plan(
 
 
 def aliases_of(
-    cfg: Settings, found: Told, known_columns: Sequence[RecordedColumn] = ()
+    cfg: Settings, found: BatchColumns, known_columns: Sequence[RecordedColumn] = ()
 ) -> dict[str, str]:
     """Return former names, lower case, and the present name of each.
 
@@ -116,7 +116,7 @@ def aliases_of(
 
 def _names(
     cfg: Settings,
-    found: Told,
+    found: BatchColumns,
     recorded: Recorded | None,
     aliases: Mapping[str, str],
     reserved: Collection[str],
@@ -155,7 +155,7 @@ def _names(
     return names
 
 
-def _source_names(name: str, aliases: Mapping[str, str], found: Told) -> list[str]:
+def _source_names(name: str, aliases: Mapping[str, str], found: BatchColumns) -> list[str]:
     """The names under which images may bring a column."""
     lower = name.lower()
     sources = [one for one in found["names"] if one.lower() == lower] or [name]
@@ -165,7 +165,7 @@ def _source_names(name: str, aliases: Mapping[str, str], found: Told) -> list[st
 
 def _planned(
     cfg: Settings,
-    found: Told,
+    found: BatchColumns,
     types: Mapping[str, str],
     recorded: Recorded | None,
     sources: Sequence[str],
@@ -223,7 +223,7 @@ def _planned(
     }
 
 
-def _fields_of(sources: Sequence[str], found: Told) -> dict[Any, SourceColumn]:
+def _fields_of(sources: Sequence[str], found: BatchColumns) -> dict[Any, SourceColumn]:
     """What the schemas of the batch say of a column: schema id, or `ddl`, → field."""
     wanted = lowered(sources)
     told = {**found["schemas"], "ddl": found["ddl"] or []}
@@ -235,7 +235,9 @@ def _fields_of(sources: Sequence[str], found: Told) -> dict[Any, SourceColumn]:
     }
 
 
-def _field_type(cfg: Settings, sources: Sequence[str], fields: Fields, found: Told) -> str | None:
+def _field_type(
+    cfg: Settings, sources: Sequence[str], fields: Fields, found: BatchColumns
+) -> str | None:
     """The type of a column at the source.
 
     That is by its last schema, unless rows of the batch before that need a wider one. The DDL, if
@@ -255,7 +257,7 @@ def _field_type(cfg: Settings, sources: Sequence[str], fields: Fields, found: To
     return kind
 
 
-def _encodings_of(cfg: Settings, name: str, fields: Fields, found: Told) -> dict[Any, str]:
+def _encodings_of(cfg: Settings, name: str, fields: Fields, found: BatchColumns) -> dict[Any, str]:
     """Encoding by schema id; the key None stands for events without inline schema."""
     for column, encoding in cfg["encodings"].items():
         if column.lower() == name.lower():
@@ -285,7 +287,7 @@ def _reads_column(expression: str, name: str) -> bool:
 
 
 def _misspelt(
-    cfg: Settings, found: Told, recorded: Recorded | None, present: Sequence[str]
+    cfg: Settings, found: BatchColumns, recorded: Recorded | None, present: Sequence[str]
 ) -> Iterator[str]:
     """Names in `columns` and `ignore_null_updates` that are no column's.
 
@@ -310,7 +312,7 @@ def _misspelt(
 
 def _plan(
     cfg: Settings,
-    found: Told,
+    found: BatchColumns,
     recorded: Recorded | None,
     columns: Sequence[Column],
     excluded: Sequence[str],
@@ -424,7 +426,9 @@ def check_new_columns(cfg: Settings, plan: Plan, recorded: Recorded | None) -> N
             )
 
 
-def check_known_columns(cfg: Settings, plan: Plan, found: Told, recorded: Recorded | None) -> None:
+def check_known_columns(
+    cfg: Settings, plan: Plan, found: BatchColumns, recorded: Recorded | None
+) -> None:
     """Refuse to make tables of columns that nothing tells.
 
     Of the key alone the names are known, and a type that is guessed would stay.
@@ -524,9 +528,9 @@ def identifying_names(
     """
     if recorded is None:
         return []
-    told: list[str] | None = (recorded.get("source") or {}).get("identifying")
-    if told is not None:
-        return told
+    recorded_names: list[str] | None = (recorded.get("source") or {}).get("identifying")
+    if recorded_names is not None:
+        return recorded_names
     known = lowered(names_of(recorded["columns"]))
     if columns is None:
         return [*known, *meta]

@@ -222,16 +222,16 @@ def ddl_columns(
     found = []
     for column in columns:
         encoding, kind = kind_of(column)
-        told: SourceColumn = {"name": column["name"], "encoding": encoding, "type": kind}
-        told["optional"] = column.get("optional", True)
-        told = {**told, **_default(column, told, family)}
+        read: SourceColumn = {"name": column["name"], "encoding": encoding, "type": kind}
+        read["optional"] = column.get("optional", True)
+        read = {**read, **_default(column, read, family)}
         if family in ("mysql", "mariadb") and _has_implicit_default(column, ddl):
             text = _implicit_default(column, encoding)
-            told |= {} if text is None else {"default": text}
+            read |= {} if text is None else {"default": text}
         if not captured and encoding in ("hex", "decimal_bytes:0"):
-            told["encoding"] = "auto" if encoding == "hex" else "unsigned"
-            told["default_encoding"] = encoding
-        found.append(told)
+            read["encoding"] = "auto" if encoding == "hex" else "unsigned"
+            read["default_encoding"] = encoding
+        found.append(read)
     return found
 
 
@@ -358,13 +358,13 @@ def _type_of(word: str, table: Table) -> Type | None:
     return None
 
 
-def _default(column: Column, told: SourceColumn, family: str) -> Default:
+def _default(column: Column, read: SourceColumn, family: str) -> Default:
     """{default} as the text of a value, {} where there is none or it is an expression.
 
     MySQL's defaults come without quotes, Oracle's and SQL Server's as they stand in the DDL:
     `'std'`, `((0))`, `sysdate`.
     """
-    given, encoding = column.get("defaultValueExpression"), told["encoding"]
+    given, encoding = column.get("defaultValueExpression"), read["encoding"]
     if given is None:
         return {"default": None} if column.get("hasDefaultValue") else {}
     text = str(given)
@@ -380,7 +380,7 @@ def _default(column: Column, told: SourceColumn, family: str) -> Default:
         else:
             return {}
     # in any case; of a number they are 1 and 0
-    if text.lower() in ("true", "false") and told["type"] != "string":
+    if text.lower() in ("true", "false") and read["type"] != "string":
         number = "1" if text.lower() == "true" else "0"
         text = text.lower() if encoding == "boolean" else number
     encoded = _encoded_literal(text, encoding)
@@ -398,9 +398,9 @@ def _has_implicit_default(column: Column, ddl: str) -> bool:
     )
     if column.get("optional", True) or has_value or not re.search(r"(?i)\badd\b", ddl):
         return False
-    told = r"(?i)\bas\s*[(]|\bdefault\b"
+    pattern = r"(?i)\bas\s*[(]|\bdefault\b"
     is_unspecified = column.get("defaultValueExpression") is None
-    return is_unspecified and re.search(told, definition_of(column["name"], ddl)) is None
+    return is_unspecified and re.search(pattern, definition_of(column["name"], ddl)) is None
 
 
 def _implicit_default(column: Column, encoding: str) -> str | None:

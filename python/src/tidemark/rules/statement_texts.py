@@ -59,16 +59,16 @@ def renamed_tables(ddl: str) -> list[tuple[str, str]]:
         >>> renamed_tables("rename table a to b, c to d")
         [('a', 'b'), ('c', 'd')]
     """
-    table, said = rf"({_PART}(?:\.{_PART})*)", without_texts(ddl)
+    table, text = rf"({_PART}(?:\.{_PART})*)", without_texts(ddl)
     pattern = (
         r"(?is)^\s*alter\s+(?:online\s+|ignore\s+)*table\s+(?:if\s+exists\s+)?"
         rf"{table}\s(?:.*[\s,])?rename\s+(?!column\b|index\b|key\b|constraint\b)"
         rf"(?:to\s+|as\s+|=\s*)?{table}"
     )
-    if re.match(r"(?i)\s*rename\s", said):
+    if re.match(r"(?i)\s*rename\s", text):
         pattern = rf"(?i){table}\s+(?:wait\s+\d+\s+|nowait\s+)?to\s+{table}"
     return [
-        (re.sub('[`"]', "", old), re.sub('[`"]', "", new)) for old, new in re.findall(pattern, said)
+        (re.sub('[`"]', "", old), re.sub('[`"]', "", new)) for old, new in re.findall(pattern, text)
     ]
 
 
@@ -80,9 +80,9 @@ def definition_of(name: str, ddl: str) -> str:
     """
     within = "[^,()]*(?:[(][^()]*(?:[(][^()]*[)][^()]*)*[)][^,()]*)*"
     column = rf'\s*[`"]?{re.escape(name)}[`"]?(?![\w$])({within})'
-    said = without_texts(ddl)
+    text = without_texts(ddl)
     for before in (r"\badd\s+(?:column\s+)?(?:if\s+not\s+exists\s+)?[(]?", ","):
-        for definition in re.findall(f"(?is){before}{column}", said):
+        for definition in re.findall(f"(?is){before}{column}", text):
             if definition.strip():
                 return str(definition)
     return ddl

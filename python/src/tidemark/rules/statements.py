@@ -19,14 +19,14 @@ from tidemark.rules.types import (
     type_in_lower_case,
     wider_type,
 )
-from tidemark.shapes.events import Batch, Change, Followed, Judged, Said, Statement
+from tidemark.shapes.events import Batch, Change, Followed, Judged, Statement, TableStatement
 from tidemark.shapes.opened import Recorded, SourceColumn
 from tidemark.shapes.settings import Settings
 
 Row = Mapping[str, Any]
 
 
-def canonical_statement(row: Row, batch: Batch, cfg: Settings) -> Said | None:
+def canonical_statement(row: Row, batch: Batch, cfg: Settings) -> TableStatement | None:
     """Return what a canonical DDL event says.
 
     Args:
@@ -110,7 +110,7 @@ def _is_column(column: Any) -> bool:
     )
 
 
-def debezium_statement(row: Row, batch: Batch) -> Said | None:
+def debezium_statement(row: Row, batch: Batch) -> TableStatement | None:
     """Return what a schema-change message of Debezium says.
 
     Args:
@@ -181,33 +181,33 @@ def judge_statement(
     cfg: Settings,
     batch: Batch,
     statement: Statement,
-    said: Said,
+    content: TableStatement,
     before: Sequence[SourceColumn] | None,
 ) -> Judged:
     """Return a batch and a statement with what becomes of the statement by policy.
 
     Example:
-        >>> judge_statement(cfg, batch, statement, said, before)["statement"]["cuts"]
+        >>> judge_statement(cfg, batch, statement, content, before)["statement"]["cuts"]
         True
 
     Args:
         cfg: The settings of the entity.
         batch: What the table is called, and the renames of its columns so far.
         statement: What is known of the statement.
-        said: What it says.
+        content: What it says.
         before: The columns that the table had.
 
     Returns:
         `batch` and `statement`, changed.
     """
-    kind = said["operation"].lower()
+    kind = content["operation"].lower()
     policy = cfg["ddl"].get(kind)
     follows = kind == "rename_table" and policy == "apply"
-    batch = {**batch, **_followed(batch, said, follows), "renames": dict(batch["renames"])}
+    batch = {**batch, **_followed(batch, content, follows), "renames": dict(batch["renames"])}
     changes: list[Change] = []
     told: Change = {"kind": kind, "policy": "fail", "name": ""}
     if kind in ("alter_table", "create_table") or follows:
-        for change in column_changes(cfg, said, before):
+        for change in column_changes(cfg, content, before):
             changes.append(change | judge_change(cfg, change))
             if change["kind"] == "rename_column" and changes[-1]["policy"] == "apply":
                 batch["renames"][change["old"]] = change["name"]
@@ -223,7 +223,7 @@ def judge_statement(
     return {"batch": batch, "statement": statement}
 
 
-def _followed(batch: Batch, said: Said, is_renamed: bool) -> Followed:
+def _followed(batch: Batch, content: TableStatement, is_renamed: bool) -> Followed:
     """The names that the table bears after a statement, `followed`, the last is its newest.
 
     Rows of the batch under each name that it has had are taken (`tables`). Another table that takes
@@ -231,14 +231,14 @@ def _followed(batch: Batch, said: Said, is_renamed: bool) -> Followed:
     copy in (RENAME TABLE a TO a_old, a_new TO a), and so a full table is put aside (RENAME TABLE a
     TO a_2025; CREATE TABLE a).
     """
-    names, new = names_of_table(batch), said["table"]
+    names, new = names_of_table(batch), content["table"]
     if is_renamed:
-        names = names or [said["previous"]]
+        names = names or [content["previous"]]
         return {
             "followed": [*(name for name in names if name != new), new],
             "tables": unique([*(batch["tables"] or names), new]),
         }
-    takes = new and (said["operation"] == "CREATE_TABLE" or said.get("previous"))
+    takes = new and (content["operation"] == "CREATE_TABLE" or content.get("previous"))
     if (
         names
         and takes
@@ -250,7 +250,7 @@ def _followed(batch: Batch, said: Said, is_renamed: bool) -> Followed:
 
 
 def column_changes(
-    cfg: Settings, said: Said, before: Sequence[SourceColumn] | None
+    cfg: Settings, content: TableStatement, before: Sequence[SourceColumn] | None
 ) -> list[Change]:
     """Return the changes of columns between two lists; a rename where the statement says so.
 
@@ -260,15 +260,15 @@ def column_changes(
 
     Args:
         cfg: The settings of the entity.
-        said: What the statement says.
+        content: What the statement says.
         before: The columns that the table had.
     """
-    after = said["columns"]
+    after = content["columns"]
     if not before or not after:
         return []
     old_names, new_names = names_of(before), names_of(after)
     changes, renamed = [], dict[str, str]()
-    for rename in hidden_renames(said, before):
+    for rename in hidden_renames(content, before):
         renamed[rename["old"]] = rename["name"]
         changes.append(rename)
         # whose name is taken is put aside, unless a drop stops the run
@@ -282,7 +282,9 @@ def column_changes(
             continue
         for old in gone:
             is_told = column.get("previous_name") == old
-            if old not in renamed and (is_told or renames_column(said.get("ddl") or "", old, name)):
+            if old not in renamed and (
+                is_told or renames_column(content.get("ddl") or "", old, name)
+            ):
                 renamed[old] = name
                 changes.append({"kind": "rename_column", "old": old, "name": name})
     changes += [
@@ -373,7 +375,7 @@ def _stopped(what: str, cure: str) -> Change:
     return {"policy": "fail", "stops": [what, cure]}
 
 
-def hidden_renames(said: Said, before: Sequence[SourceColumn]) -> list[Change]:
+def hidden_renames(content: TableStatement, before: Sequence[SourceColumn]) -> list[Change]:
     """Return the renames within a statement that names before and after it do not show.
 
     There one of the names stays with another column. They cross if that one takes or gives up its
@@ -383,15 +385,15 @@ def hidden_renames(said: Said, before: Sequence[SourceColumn]) -> list[Change]:
         >>> hidden_renames({"ddl": "alter table t change a b int, add a int", …}, before)
         [{'kind': 'rename_column', 'old': 'a', 'name': 'b', 'crosses': True}]
     """
-    pairs = renamed_pairs(said.get("ddl") or "")
+    pairs = renamed_pairs(content.get("ddl") or "")
     known = {column["name"]: column for column in reversed(before)}
-    for column in said["columns"]:
+    for column in content["columns"]:
         # a source may go on to say what a column was called once
-        told, was = column.get("previous_name"), known.get(column["name"])
-        if told and (was is None or was.get("previous_name") != told):
-            pairs.append((told.lower(), column["name"].lower()))
+        former, was = column.get("previous_name"), known.get(column["name"])
+        if former and (was is None or was.get("previous_name") != former):
+            pairs.append((former.lower(), column["name"].lower()))
     old_names = {column["name"].lower(): column["name"] for column in before}
-    new_names = {column["name"].lower(): column["name"] for column in said["columns"]}
+    new_names = {column["name"].lower(): column["name"] for column in content["columns"]}
     pairs = [(old, new) for old, new in pairs if old in old_names and new in new_names]
     return [
         {

@@ -96,12 +96,12 @@ def check_one_table(
     Raises:
         ConfigError: There are some.
     """
-    told = unique(row["_table_name"] for row in figures if row["_table_name"])
+    tables = unique(row["_table_name"] for row in figures if row["_table_name"])
     # some may tell the database, some not
-    ends = tuple(lowered(told))
+    ends = tuple(lowered(tables))
     found = [
         name
-        for name in (told if batch["tables"] else batch["named"])
+        for name in (tables if batch["tables"] else batch["named"])
         if not any(end.endswith(f".{name.lower()}") for end in ends)
     ]
     if len(found) > max(1, len(batch["tables"])):

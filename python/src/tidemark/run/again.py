@@ -179,9 +179,9 @@ def definition(node: Any) -> str:
     Args:
         node: dbt's.
     """
-    said = node.to_dict()
-    kept = {name: said.get(name) for name in ("raw_code", "config", "columns", "description")}
-    kept |= {name: said.get(name) for name in ("schema", "alias", "checksum", "test_metadata")}
+    fields = node.to_dict()
+    kept = {name: fields.get(name) for name in ("raw_code", "config", "columns", "description")}
+    kept |= {name: fields.get(name) for name in ("schema", "alias", "checksum", "test_metadata")}
     return hashlib.sha256(json.dumps(kept, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -251,9 +251,9 @@ def _location(node: Any) -> str | None:
 
 
 def _described(news: News, options: RunOptions) -> str:
-    told = describe_changes(news.project | news.landed, options.project_dir)
+    changes = describe_changes(news.project | news.landed, options.project_dir)
     dates = [date for date in news.dates if date is not None]
-    return f"{told} ({date_ranges(dates)})" if dates and not news.project else told
+    return f"{changes} ({date_ranges(dates)})" if dates and not news.project else changes
 
 
 def _report_waiting(seen: Seen, talk: Console) -> None:

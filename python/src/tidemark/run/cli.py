@@ -186,8 +186,8 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
                 highlight=False,
                 soft_wrap=True,
             )
-            for said in invoker.near_misses(missing):
-                talk.print(said, highlight=False, markup=False, soft_wrap=True)
+            for line in invoker.near_misses(missing):
+                talk.print(line, highlight=False, markup=False, soft_wrap=True)
         if not dates:
             talk.print("no date has a file: nothing was run", highlight=False)
             return 0

@@ -36,9 +36,9 @@ def operation_error(raw: Any, messages: Iterable[str]) -> str:
         raw: dbt's result.
         messages: What it logged.
     """
-    said = [str(raw.exception)] if raw.exception is not None else []
-    said += [message for message in messages if message.startswith(_FAILED)]
-    text = without_stacks(said[0].removeprefix(_FAILED)) if said else ""
+    lines = [str(raw.exception)] if raw.exception is not None else []
+    lines += [message for message in messages if message.startswith(_FAILED)]
+    text = without_stacks(lines[0].removeprefix(_FAILED)) if lines else ""
     head, _, rest = text.partition("\n")
     if re.match(r"\w+ Error(\s+in \w+ |$)", head) and rest:
         text = rest

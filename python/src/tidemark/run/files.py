@@ -131,13 +131,13 @@ def describe_changes(changes: Mapping[Path, str], root: Path, most: int = 3) -> 
         root: The project; files in it are named from there.
         most: How many are named.
     """
-    told = []
+    parts = []
     for path, became in list(changes.items())[:most]:
         shown = path.relative_to(root) if path.is_relative_to(root) else path
-        told.append(f"{shown} {'changed' if became == 'changed' else f'is {became}'}")
+        parts.append(f"{shown} {'changed' if became == 'changed' else f'is {became}'}")
     if len(changes) > most:
-        told.append(f"{len(changes) - most} more")
-    return ", ".join(told)
+        parts.append(f"{len(changes) - most} more")
+    return ", ".join(parts)
 
 
 def _project_files(root: Path, seeds: bool) -> Iterator[Path]:

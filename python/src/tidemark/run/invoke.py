@@ -107,8 +107,10 @@ class Invoker:
         self._config = _config_in_use()
         results = list(getattr(raw.result, "results", None) or [])
         if not raw.success or not results:
-            said = str(raw.exception or (results and results[0].message) or "dbt compiled nothing")
-            raise ConfigError(without_stacks(said))
+            reason = str(
+                raw.exception or (results and results[0].message) or "dbt compiled nothing"
+            )
+            raise ConfigError(without_stacks(reason))
         return str(results[0].node.compiled_code)
 
     @property
@@ -165,9 +167,9 @@ class Invoker:
                 return self._keep(raw.result, mark)
         from tidemark.run.refused import places_of
 
-        said = [str(raw.exception or NOT_PARSED)]
-        said += [f"  {one}" for one in places_of(said[0], self._options.project_dir)]
-        self._talk.print("\n".join(said), highlight=False, markup=False, soft_wrap=True)
+        lines = [str(raw.exception or NOT_PARSED)]
+        lines += [f"  {one}" for one in places_of(lines[0], self._options.project_dir)]
+        self._talk.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
         return False
 
     def _keep(self, manifest: Any, mark: str | None) -> bool:
@@ -305,14 +307,14 @@ class Invoker:
     def near_misses(self, dates: Collection[dt.date]) -> list[str]:
         """Return what lies there of dates that split_available() found no file of."""
         locations = {one: dated_location(node) for one, node in self._manifest.nodes.items()}
-        said = []
+        lines = []
         for node, location in self._dated:
             others = [other for one, other in locations.items() if one != node.unique_id]
             found = near_misses(self._options.project_dir, location, others)
             misses = {date: files for date, files in found.items() if date in dates}
             if misses:
-                said.append(f"{node.name}: {describe_misses(misses, location)}")
-        return said
+                lines.append(f"{node.name}: {describe_misses(misses, location)}")
+        return lines
 
     def _absolute(self, path: str) -> str:
         if re.match(r"[a-zA-Z][\w+.-]+:/", path) or os.path.isabs(path):

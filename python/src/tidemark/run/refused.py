@@ -36,8 +36,8 @@ def check_may_write(error: BaseException | None) -> None:
     """
     if not isinstance(error, PermissionError) or not isinstance(error.filename, str):
         return
-    told = [os.environ.get(name) for name in ("DBT_LOG_PATH", "DBT_TARGET_PATH")]
-    folders = [Path(folder).absolute() for folder in told if folder]
+    paths = [os.environ.get(name) for name in ("DBT_LOG_PATH", "DBT_TARGET_PATH")]
+    folders = [Path(folder).absolute() for folder in paths if folder]
     if not any(Path(error.filename).absolute().is_relative_to(one) for one in folders):
         raise ConfigError(f"{error.filename}: {error.strerror}") from error
     raise ConfigError(

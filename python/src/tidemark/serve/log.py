@@ -90,11 +90,11 @@ def error_line(message: str) -> str | None:
     found = _ERROR.search(message)
     if found is None:
         return "an error (see the log)" if message.strip() else None
-    told = message[found.start() :]
-    model = re.match(r"[A-Z]\w+ Error in \w+ (\w+)", told)
-    said = one_line(told)
+    message_part = message[found.start() :]
+    model = re.match(r"[A-Z]\w+ Error in \w+ (\w+)", message_part)
+    line = one_line(message_part)
     named = f"{model[1]}: " if model else ""
-    return said if said.startswith(named) else named + said
+    return line if line.startswith(named) else named + line
 
 
 def _messages(text: str) -> Iterator[tuple[str, str, str]]:

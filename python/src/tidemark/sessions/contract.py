@@ -243,10 +243,10 @@ def _lists_names(array: exp.Expression) -> bool:
     """Say whether an array has literals on conditions, each once: nothing in it can be double."""
     if not isinstance(array, exp.Array):
         return False
-    told = [one.args["true"] for one in array.expressions if isinstance(one, exp.If)]
-    names = [one.name for one in told if isinstance(one, exp.Literal)]
+    given = [one.args["true"] for one in array.expressions if isinstance(one, exp.If)]
+    names = [one.name for one in given if isinstance(one, exp.Literal)]
     others = [one for one in array.expressions if not isinstance(one, exp.If)]
-    return len(names) == len(told) == len(set(names)) and all(map(_gives_null, others))
+    return len(names) == len(given) == len(set(names)) and all(map(_gives_null, others))
 
 
 def _gives_null(value: exp.Expression) -> bool:
@@ -257,8 +257,8 @@ def _gives_null(value: exp.Expression) -> bool:
 def _collect_set(node: exp.Expression) -> exp.Expression:
     if not node.find_ancestor(exp.ArrayExcept):
         raise Declined("collect_set()")
-    told = exp.Not(this=_is_null(node.this))
-    return exp.Filter(this=exp.ArrayAgg(this=node.this), expression=exp.Where(this=told))
+    present = exp.Not(this=_is_null(node.this))
+    return exp.Filter(this=exp.ArrayAgg(this=node.this), expression=exp.Where(this=present))
 
 
 def _element() -> exp.Expression:
@@ -510,11 +510,11 @@ def _sum(node: exp.Expression) -> exp.Expression:
 
 def _json(node: exp.Expression) -> exp.Expression:
     """A row as JSON, NULL kept: of values whose text is the same in both; others end the query."""
-    told, options = node.this, node.args.get("options")
-    if not isinstance(told, exp.Struct) or options is None or options.sql("spark") != _KEEPS_NULL:
+    struct, options = node.this, node.args.get("options")
+    if not isinstance(struct, exp.Struct) or options is None or options.sql("spark") != _KEEPS_NULL:
         return _ends("to_json()")
     fields = []
-    for number, field in enumerate(told.expressions):
+    for number, field in enumerate(struct.expressions):
         if not isinstance(field, exp.PropertyEQ):
             return _ends("to_json()")
         name = json.dumps(field.this.name, ensure_ascii=False)

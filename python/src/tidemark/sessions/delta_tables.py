@@ -194,8 +194,8 @@ def files_of(spark: SparkSession, table: Table, snapshot: Any = None) -> Files:
             raise Declined(f"{'.'.join(table)} lies at a path that is not read as it stands")
         values = []
         for file in one_by_one if parted else []:
-            told = json.loads(str(file.json()))["add"]["partitionValues"]
-            values.append({name: told.get(fields[name]) or None for name in parted})
+            partition = json.loads(str(file.json()))["add"]["partitionValues"]
+            values.append({name: partition.get(fields[name]) or None for name in parted})
     else:
         rows = file_actions(folder, int(snapshot.version()))
         if isinstance(rows, str):

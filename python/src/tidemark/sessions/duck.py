@@ -191,8 +191,10 @@ def stage(
         db.execute(f"create temp table {identifier(counted)} as {sql}")
         found = db.execute(figures_sql)
         names = [one[0] for one in found.description]
-        told = {name: int(value or 0) for name, value in zip(names, found.fetchone(), strict=True)}
-        return Answer(figures=told, files=_write(db, written_sql, wanted))
+        counts = {
+            name: int(value or 0) for name, value in zip(names, found.fetchone(), strict=True)
+        }
+        return Answer(figures=counts, files=_write(db, written_sql, wanted))
 
     return _attempt(views, room, work)
 
@@ -343,8 +345,8 @@ def _check_pages(db: Any, paths: Sequence[str]) -> None:
 def _why_of(error: Exception) -> str:
     """Return what ended a query, without a value of a row."""
     kind, text = type(error).__name__, str(error).strip()
-    if told := end_of(error):
-        return told
+    if why := end_of(error):
+        return why
     return f"{kind}: {text.splitlines()[0]}" if kind in _REASON_ERRORS else kind
 
 
@@ -496,7 +498,7 @@ def _write_file(db: Any, wanted: Wanted, value: str, where: str) -> Written | No
         f"count({identifier(name)}), min({identifier(name)}), max({identifier(name)})"
         for name in wanted.bounded
     )
-    rows, *told = db.execute(f"select count(*), {bounds} from written{where}").fetchone()
+    rows, *bounded = db.execute(f"select count(*), {bounds} from written{where}").fetchone()
     if not rows:
         return None
     folder = f"{wanted.partition[0]}={value}" if wanted.partition else ""
@@ -519,7 +521,7 @@ def _write_file(db: Any, wanted: Wanted, value: str, where: str) -> Written | No
         "nullCount": {},
     }
     for place, name in enumerate(wanted.bounded):
-        there, least, greatest = told[3 * place : 3 * place + 3]
+        there, least, greatest = bounded[3 * place : 3 * place + 3]
         stored_as = target.fields[name][0]
         statistics["nullCount"][stored_as] = rows - there
         if there:

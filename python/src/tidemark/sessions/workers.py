@@ -61,7 +61,7 @@ class _Run:
 
     Args:
         folder: Where files of it are kept.
-        tell: Is told why a query of it is Spark's.
+        report: Takes the reason why a query of it is Spark's.
         views: Name to text or files.
         unmade: Those of them that Spark does not have yet.
         bodies: The SELECT of a model's own that is within a view, by its name.
@@ -70,7 +70,7 @@ class _Run:
     """
 
     folder: Path
-    tell: Callable[[str], None]
+    report: Callable[[str], None]
     views: dict[str, str | Files] = default(default_factory=dict)
     unmade: set[str] = default(default_factory=set)
     bodies: dict[str, str] = default(default_factory=dict)
@@ -107,13 +107,13 @@ class WorkersSession:
         self._note = note
         self._runs: dict[str, _Run] = {}
 
-    def open(self, prefix: str, tell: Callable[[str], None]) -> None:
-        """Begin to know the views whose names begin so; `tell` is told why a query is Spark's.
+    def open(self, prefix: str, report: Callable[[str], None]) -> None:
+        """Begin to know the views whose names begin so; `report` takes why a query is Spark's.
 
         What they have may lie in files until they are forgotten.
         """
         self.forget(prefix)
-        self._runs[prefix.lower()] = _Run(folder_of_task(), tell)
+        self._runs[prefix.lower()] = _Run(folder_of_task(), report)
 
     def forget(self, prefix: str) -> None:
         """Forget views, and remove what was kept for them."""
@@ -392,7 +392,7 @@ class WorkersSession:
             self._note(f"by Spark SQL, as {why}: {' '.join(sql.split())[:80]} …")
             if why not in run.told:
                 run.told.add(why)
-                run.tell(why)
+                run.report(why)
             return None
 
     def _done(self, run: _Run, task: Callable[..., Answer], views: Views) -> Answer:

@@ -59,7 +59,7 @@ class Statement(TypedDict, total=False):
     value: ReadOnly[str]  # the same as SQL
 
 
-class Said(TypedDict):
+class TableStatement(TypedDict):
     """What a statement says of the table."""
 
     operation: ReadOnly[str]
@@ -124,7 +124,7 @@ Stretch = TypedDict(
 """A part of a batch, between two statements; the one that begins it is in it."""
 
 
-class Told(TypedDict, total=False):
+class BatchColumns(TypedDict, total=False):
     """What a batch tells of columns, as event_plan() takes it."""
 
     names: ReadOnly[list[str]]  # in images

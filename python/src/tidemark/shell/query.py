@@ -57,11 +57,11 @@ def query_rows(session: Any, schema: str, text: str, limit: int) -> Rows:
             session.catalog.setCurrentDatabase(schema)
         try:
             frame = session.sql(text)
-            told = _collected(frame.limit(limit + 1)) if frame.columns else None
-            found = told.collect() if told is not None else []
+            collected = _collected(frame.limit(limit + 1)) if frame.columns else None
+            found = collected.collect() if collected is not None else []
         finally:
             session.catalog.setCurrentDatabase(before)
-        fields = told.schema.fields if told is not None else []
+        fields = collected.schema.fields if collected is not None else []
         types = [field.dataType.simpleString().upper() for field in fields]
         columns = map(with_short_floats, zip(*found[:limit], strict=True), types)
         return Rows(frame.columns, list(zip(*columns, strict=True)), len(found) > limit)

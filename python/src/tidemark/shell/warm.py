@@ -88,8 +88,8 @@ class Warm:
             started = time.monotonic()
             is_parsed = self.parse()
             verdict = f"read in {time.monotonic() - started:.1f} s" if is_parsed else "not usable"
-            told = describe_changes(news, self.options.project_dir)
-            self._talk.print(f"{told}: {verdict}", **_PLAIN)
+            changes = describe_changes(news, self.options.project_dir)
+            self._talk.print(f"{changes}: {verdict}", **_PLAIN)
             return True
 
     def follow(self, changes: Watch) -> None:

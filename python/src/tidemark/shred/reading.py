@@ -56,13 +56,13 @@ def read_events(lines: DataFrame, left_out: Iterable[str] = LEFT_OUT) -> DataFra
             yield _row(line, is_utf8, ignored)
 
     # Python gets the text with replacement characters, which is too late to tell
-    told = lines.selectExpr(
+    texts = lines.selectExpr(
         "make_valid_utf8(coalesce(value, '')) as value", "is_valid_utf8(coalesce(value, ''))"
     )
     fields = [StructField(name, DataType.fromDDL(kind), True) for name, kind in TYPES.items()]
     fields += [StructField(name, StringType(), True) for name in ("_reject_reason", "_raw_payload")]
     return lines.sparkSession.createDataFrame(
-        told.rdd.mapPartitions(read_partition), StructType(fields), verifySchema=False
+        texts.rdd.mapPartitions(read_partition), StructType(fields), verifySchema=False
     )
 
 

@@ -21,7 +21,7 @@ _OF_LOG = (
 )
 
 
-def with_cure(message: str, said: str = "") -> str:
+def with_cure(message: str, statement: str = "") -> str:
     """Return a message that tells of a broken file of a table with what mends it.
 
     Example:
@@ -30,13 +30,13 @@ def with_cure(message: str, said: str = "") -> str:
 
     Args:
         message: What Spark says.
-        said: The statement, or what else names the tables at work.
+        statement: The statement, or what else names the tables at work.
     """
     file = None
     if found := _UNREAD.match(message):
         file = Path(unquote(found["path"]))
     elif message.startswith(_NO_JSON):
-        file = next(_broken_commits(said), None)
+        file = next(_broken_commits(statement), None)
         message = message if file is None else f"{file} cannot be read: it is no JSON"
     for folder in () if file is None else file.parents:
         if file is not None and (folder / "_delta_log").is_dir():
@@ -45,11 +45,11 @@ def with_cure(message: str, said: str = "") -> str:
     return message
 
 
-def _broken_commits(said: str) -> Iterator[Path]:
+def _broken_commits(statement: str) -> Iterator[Path]:
     """Yield the files of Delta's logs that are not JSON, of the tables that a statement names."""
     from tidemark.home import tidemark_home
 
-    for schema, name in dict.fromkeys(_NAME.findall(said)):
+    for schema, name in dict.fromkeys(_NAME.findall(statement)):
         log = tidemark_home().warehouse / f"{schema}.db" / name / "_delta_log"
         for file in sorted(log.glob("[0-9]*.json")):
             try:

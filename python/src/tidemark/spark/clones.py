@@ -143,10 +143,10 @@ def _become_another(session: SparkSession, table: TableName) -> None:
     snapshot = newest(jvm, log)
     described = json.loads(str(snapshot.metadata().json()))
     described["metaData"]["id"] = str(uuid4())
-    told = {"timestamp": int(time.time() * 1000), "operation": "CLONE", "operationParameters": {}}
+    info = {"timestamp": int(time.time() * 1000), "operation": "CLONE", "operationParameters": {}}
     version = int(snapshot.version()) + 1
     folder = Path(str(log.logPath().toUri().getPath()))
-    lines = f"{json.dumps({'commitInfo': told})}\n{json.dumps(described)}\n"
+    lines = f"{json.dumps({'commitInfo': info})}\n{json.dumps(described)}\n"
     (folder / f"{version:020}.json").write_text(lines, encoding="utf-8")
     delta.invalidateCache(session._jsparkSession, log.dataPath())
 

@@ -53,8 +53,8 @@ eight times a commit."""
 MAX_LOG_BYTES = 10_000_000
 
 
-def tell(message: str) -> None:
-    """Say one line to the person at the console; data goes to stdout, talk to stderr."""
+def report_line(message: str) -> None:
+    """Print one line for the person at the console; data goes to stdout, talk to stderr."""
     sys.stderr.write(message + "\n")
     sys.stderr.flush()
 
@@ -190,7 +190,7 @@ def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
 def _fill_metastore(session: SparkSession, home: Home) -> None:
     found = fill_metastore(session, home)
     if found:
-        tell(
+        report_line(
             f"tidemark: the embedded metastore of {home.root} was gone: {len(found)} tables of "
             "its warehouse are registered in a new metastore. The next run of each model makes "
             "its views again"
@@ -298,7 +298,7 @@ def _lock_metastore(home: Home) -> BaseFileLock:
     except Timeout:
         holder = _holder(note)
         if timeout:
-            tell(f"tidemark: waiting for another run ({holder}) that uses {home.root} …")
+            report_line(f"tidemark: waiting for another run ({holder}) that uses {home.root} …")
         try:
             lock.acquire(timeout=timeout, poll_interval=0.2)
         except Timeout:
@@ -415,8 +415,8 @@ def _why_no_jvm(log: Path, start: int) -> str:
         reason = f"a package could not be fetched ({unresolved[0]}): is Maven Central reachable?"
     else:
         telling = [line for line in lines if "Exception" in line or "Error" in line]
-        said = telling or [line for line in lines if line.strip()] or ["its JVM ended"]
-        reason = said[0].strip()
+        reasons = telling or [line for line in lines if line.strip()] or ["its JVM ended"]
+        reason = reasons[0].strip()
     return f"Spark did not start: {reason} (details in {log})"
 
 
@@ -440,4 +440,6 @@ def _announce_downloads(conf: Mapping[str, str]) -> None:
     missing = missing_packages(conf)
     if missing:
         names = ", ".join(missing)
-        tell(f"tidemark: fetching {names} from Maven Central (once; kept in your Ivy cache) …")
+        report_line(
+            f"tidemark: fetching {names} from Maven Central (once; kept in your Ivy cache) …"
+        )

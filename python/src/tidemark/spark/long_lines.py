@@ -123,8 +123,8 @@ def why_no_memory() -> str | None:
     """
     for path, most in dict(reversed(_looked_at)).items():
         try:
-            if told := _find_long_line(path, most):
-                return f"{path} {told}"
+            if where := _find_long_line(path, most):
+                return f"{path} {where}"
         except (OSError, EOFError):
             continue
     return None

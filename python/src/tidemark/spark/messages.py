@@ -162,8 +162,8 @@ def clean_message(text: str) -> str:
         'no extract for 2026-03-05'
     """
     text = text.strip()
-    if said := _of_cluster(text):
-        return said
+    if message := _of_cluster(text):
+        return message
     lost = _LOST_TASK.search(text)
     if lost is not None:
         text = text[lost.end() :]
@@ -207,9 +207,9 @@ def clean_message(text: str) -> str:
 
 def _of_cluster(text: str) -> str | None:
     """Return what is wrong with the cluster, if that is what a message tells."""
-    for pattern, told in _OF_CLUSTERS:
+    for pattern, template in _OF_CLUSTERS:
         if found := pattern.search(text):
-            return told.format(**found.groupdict())
+            return template.format(**found.groupdict())
     return None
 
 
@@ -266,13 +266,13 @@ def best_message(causes: list[str]) -> str:
     classed = [number for number, (_, message) in enumerate(cleaned) if _CONDITION.match(message)]
     if not classed:
         return cleaned[-1][1]
-    said = cleaned[classed[-1]][1]
+    named = cleaned[classed[-1]][1]
     deepest = cleaned[-1][1]
-    unread = _UNREAD_FILE.match(said)
+    unread = _UNREAD_FILE.match(named)
     if unread is not None:
         known = _WHY_UNREAD.get(unread["kind"])
         why = known or (
-            deepest.partition("\n")[0] if deepest != said else "what is in it is broken"
+            deepest.partition("\n")[0] if deepest != named else "what is in it is broken"
         )
         if _OTHER_HEADER.search(deepest):
             why = "its columns are not those of the other files, in their order"
@@ -282,12 +282,12 @@ def best_message(causes: list[str]) -> str:
                 "another file: write all files with the same types"
             )
         return f"{unread['file']} cannot be read: {why}"
-    if deepest in said or "\n" in deepest:
-        return said
-    unwritten = _UNWRITTEN.match(said)
+    if deepest in named or "\n" in deepest:
+        return named
+    unwritten = _UNWRITTEN.match(named)
     if unwritten is not None:
         return f"{unwritten['folder']} cannot be written: {deepest}"
-    return f"{said}\ncaused by: {deepest}"
+    return f"{named}\ncaused by: {deepest}"
 
 
 def made_at_once(message: str) -> bool:
@@ -300,16 +300,16 @@ def made_at_once(message: str) -> bool:
     return _MADE_AT_ONCE.search(message) is not None
 
 
-def readable_error(error: BaseException, said: str = "") -> str:
+def readable_error(error: BaseException, statement: str = "") -> str:
     """Return the one message that says what is wrong, whatever was raised.
 
     Args:
         error: What was raised.
-        said: The statement, or what else names the tables that were at work.
+        statement: The statement, or what else names the tables that were at work.
     """
     from tidemark.spark.broken import with_cure
 
-    message = with_cure(_readable(error), said)
+    message = with_cure(_readable(error), statement)
     is_end = type(error).__name__ == "Py4JNetworkError" or isinstance(error, ConnectionError)
     if (is_end or message == _IS_ENDED) and _jvm_had_no_memory():
         message = _NO_MEMORY
@@ -398,5 +398,5 @@ def _java_messages(throwable: Any) -> Iterator[str]:
 
 def error_details(error: BaseException) -> str:
     """Return all that is known about an error, for the log."""
-    told = getattr(error, "_stackTrace", None) or error
-    return _without_pepper(f"{type(error).__name__}: {told}")
+    trace = getattr(error, "_stackTrace", None) or error
+    return _without_pepper(f"{type(error).__name__}: {trace}")

@@ -149,7 +149,7 @@ def rejects(entity: str, is_all: bool, limit: int, as_json: bool, **where: Any) 
     rows, number = reject_rows(tables, one, own, is_all, limit)
     found = described_rejects(tables, project.root, one, own, rows)
     if as_json:
-        _print_json({**row, **asdict(told)} for row, told in zip(rows, found, strict=True))
+        _print_json({**row, **asdict(place)} for row, place in zip(rows, found, strict=True))
         return
     show.show_rejects(found, stdout_console())
     which = "reject" if is_all else "open reject"
@@ -234,8 +234,8 @@ def changes(
         for date in sorted({one.business_date for one in found}):
             out.print(str(date), style="bold", highlight=False)
             show.show_changes([one for one in found if one.business_date == date], out)
-    for said in unread:
-        click.echo(said, err=True)
+    for line in unread:
+        click.echo(line, err=True)
 
 
 def statuses_of(

@@ -107,8 +107,8 @@ class DeltaFiles:
         """Return the rows of a query, in which the table is called `t`."""
         found = self._execute(select).read_all()
         names = found.column_names
-        told = [found.column(name) for name in names]
-        columns = [with_short_floats(one.to_pylist(), str(one.type)) for one in told]
+        columns_read = [found.column(name) for name in names]
+        columns = [with_short_floats(one.to_pylist(), str(one.type)) for one in columns_read]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _execute(self, select: str) -> Any:

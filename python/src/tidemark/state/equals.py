@@ -85,11 +85,11 @@ def _decimal(name: str, type_: str, text: str, dialect: Dialect) -> str:
 
 
 def _moment(name: str, type_: str, text: str, dialect: Dialect) -> str:
-    told = dt.datetime.fromisoformat(text)
-    if told.tzinfo is not None:
-        told = told.astimezone(dt.UTC).replace(tzinfo=None)
+    moment = dt.datetime.fromisoformat(text)
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
     form = dialect.moment_utc if type_ == dialect.zoned else dialect.moment
-    return f"{name} = {form.format(literal(told.isoformat(' ')))}"
+    return f"{name} = {form.format(literal(moment.isoformat(' ')))}"
 
 
 def _binary(name: str, type_: str, text: str, dialect: Dialect) -> str:

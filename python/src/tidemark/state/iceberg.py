@@ -143,12 +143,14 @@ class IcebergFiles:
             db.execute("set timezone = 'UTC'")
             db.execute(f"create temp view t as {self._source()}")
             found = db.execute(select)
-            told = found.description or ()
+            described = found.description or ()
             columns = [
                 with_short_floats(values, str(column[1]))
-                for column, values in zip(told, zip(*found.fetchall(), strict=True), strict=False)
+                for column, values in zip(
+                    described, zip(*found.fetchall(), strict=True), strict=False
+                )
             ]
-            names = [column[0] for column in told]
+            names = [column[0] for column in described]
             return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _tasks(self) -> list[Any]:

@@ -16,7 +16,7 @@ from tidemark.run.dates import date_ranges
 from tidemark.state.commits import Commit
 from tidemark.state.rejects import Reject
 from tidemark.state.status import Counts, Status
-from tidemark.state.values import shown_change, told
+from tidemark.state.values import shown_change, shown_value
 from tidemark.state.versions import DayChanges, Difference, Version
 
 _BAR = 12
@@ -200,7 +200,7 @@ def show_versions(versions: Sequence[Version], out: Console) -> None:
         name, style = _OPERATIONS[one.operation]
         head = Text(f"{one.business_date}  ")
         head.append(name, style=style)
-        said = [f"commit {one.commit_id}", *(f"{k} {told(v)}" for k, v in one.event.items())]
+        said = [f"commit {one.commit_id}", *(f"{k} {shown_value(v)}" for k, v in one.event.items())]
         head.append(f"  {', '.join(said)}", style="dim")
         out.print(head, soft_wrap=True)
         if one.operation == "U" and number:
@@ -208,7 +208,7 @@ def show_versions(versions: Sequence[Version], out: Console) -> None:
         elif one.operation == "I" or number == 0:
             for column, value in one.values.items():
                 if value is not None:
-                    out.print(Text(f"    {column}: {told(value)}"), soft_wrap=True)
+                    out.print(Text(f"    {column}: {shown_value(value)}"), soft_wrap=True)
 
 
 def show_changes(days: Sequence[DayChanges], out: Console) -> None:
@@ -260,7 +260,7 @@ def show_rejects(rejects: Sequence[Reject], out: Console) -> None:
         head = Text(one.reason, style="red")
         if one.column is not None:
             is_known = one.value is not None or one.reason.startswith("null")
-            value = f": {told(one.value, _WIDE)}" if is_known else ""
+            value = f": {shown_value(one.value, _WIDE)}" if is_known else ""
             head.append(f"  {one.column}{value}", style="bold not red")
         out.print(head, soft_wrap=True)
         date = "" if one.business_date is None else f"{one.business_date}, "
@@ -275,7 +275,7 @@ def show_rejects(rejects: Sequence[Reject], out: Console) -> None:
             )
         elif one.state != "open":
             lines.append(_NOT_OPEN[one.state])
-        lines.append(told(one.row, _WIDE))
+        lines.append(shown_value(one.row, _WIDE))
         for line in lines:
             out.print(Text(f"    {line}"), soft_wrap=True)
 
@@ -312,7 +312,7 @@ def _count_text(counts: Counts) -> str:
 
 
 def _key(version: Version) -> str:
-    key = ", ".join(f"{name}={told(value)}" for name, value in version.key.items())
+    key = ", ".join(f"{name}={shown_value(value)}" for name, value in version.key.items())
     return key or "(a sensitive key)"
 
 

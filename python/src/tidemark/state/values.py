@@ -93,8 +93,8 @@ def _short(value: Any) -> Any:
         return value
     from tidemark.hashing.text import as_float32
 
-    told = (float(f"{value:.{digits}g}") for digits in range(1, 10))
-    return next((one for one in told if as_float32(one) == value), value)
+    candidates = (float(f"{value:.{digits}g}") for digits in range(1, 10))
+    return next((one for one in candidates if as_float32(one) == value), value)
 
 
 def are_same(one: Any, other: Any) -> bool:
@@ -107,12 +107,12 @@ def are_same(one: Any, other: Any) -> bool:
     return bool(one == other) or json_value(one) == json_value(other)
 
 
-def told(value: Any, widest: int = _WIDEST) -> str:
+def shown_value(value: Any, widest: int = _WIDEST) -> str:
     r"""Return a value for a line that people read; a text that looks like another is quoted.
 
     Example:
-        >>> told(None), told("NULL"), told(""), told("a\nb "), told("Bern")
-        ('NULL', "'NULL'", "''", "'a\\nb '", 'Bern')
+        >>> [shown_value(one) for one in (None, "NULL", "", "a\nb ", "Bern")]
+        ['NULL', "'NULL'", "''", "'a\\nb '", 'Bern']
     """
     return shortened(_whole(value), widest)
 

@@ -45,13 +45,13 @@ def check_before_build(
             _known[invocation_id] = _run(entity, names)
     name = model.split(".", 2)[2].partition(".")[0]
     tests = _known[invocation_id].get(name, {})
-    failed = {test: said for test, said in tests.items() if said is not None}
+    failed = {test: problem for test, problem in tests.items() if problem is not None}
     if failed:
-        told = "".join(f"\n{test}\n{indent(said, '  ')}" for test, said in failed.items())
+        failures = "".join(f"\n{test}\n{indent(problem, '  ')}" for test, problem in failed.items())
         raise DataError(
             f"{entity}: {len(failed)} of {counted(len(tests), 'unit test')} "
             f"{'fails' if len(failed) == 1 else 'fail'}, so nothing was loaded. Run them alone: "
-            f"tidemark test --select {name}{told}"
+            f"tidemark test --select {name}{failures}"
         )
 
 
@@ -74,8 +74,8 @@ def _run(entity: str, names: list[str]) -> dict[str, dict[str, str | None]]:
             command += ["--vars", json.dumps(flags.VARS, default=str)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if not junit.exists():
-            said = (done.stderr or done.stdout).strip()
-            raise DataError(f"{entity}: the unit tests cannot run. Mend the cause: {said}")
+            output = (done.stderr or done.stdout).strip()
+            raise DataError(f"{entity}: the unit tests cannot run. Mend the cause: {output}")
         root = ElementTree.parse(junit).getroot()
     results: dict[str, dict[str, str | None]] = {}
     for case in root.iter("testcase"):
@@ -85,6 +85,6 @@ def _run(entity: str, names: list[str]) -> dict[str, dict[str, str | None]]:
     number = sum(map(len, results.values()))
     failed = sum(one is not None for tests in results.values() for one in tests.values())
     verdict = f"{failed} failed" if failed else "all passed"
-    told = f"{counted(number, 'unit test')} of models: {verdict}"
-    fire_event(JinjaLogInfo(msg=told, node_info=get_node_info()))
+    line = f"{counted(number, 'unit test')} of models: {verdict}"
+    fire_event(JinjaLogInfo(msg=line, node_info=get_node_info()))
     return results

@@ -148,13 +148,13 @@ def run_tests(
     cases = cases_of(nodes, home.root / "cases", chosen)
     if not cases:
         of_name = f" called {chosen}" if chosen else ""
-        said = (
+        text = (
             f"there are no unit tests{of_name} among {counted(len(nodes), 'model')}: they stand "
             "under config.meta.tidemark.unit_tests of a model"
         )
         if chosen or options.select:
-            raise ConfigError(said)
-        talk.print(said, highlight=False, soft_wrap=True)
+            raise ConfigError(text)
+        talk.print(text, highlight=False, soft_wrap=True)
         return 0
     judge_cases(invoker.manifest, cases, invoker.variables)
     began = time.monotonic()
@@ -164,10 +164,10 @@ def run_tests(
             shutil.copy(user_home.packages, home.packages)
         with home_of_tests(home), talk.status("starting …") as status:
 
-            def tell(said: str) -> None:
-                status.update(f"{said} …")
+            def report(text: str) -> None:
+                status.update(f"{text} …")
 
-            runner = Runner(invoker, home, engine, tell, records=records)
+            runner = Runner(invoker, home, engine, report, records=records)
             for result in runner.run(cases):
                 results.append(result)
                 if not records or not result.passed:
@@ -222,6 +222,6 @@ def _write(results: Sequence[Result], root: Path, out: Console) -> int:
             )
         recorded = {one.case.test.name: one.recorded for one in own}
         write_expectations(root / patch, model, recorded)
-        told = f"{patch}: wrote what {counted(len(own), 'test')} of {model} left. Read it: is that"
-        out.print(f"{told} what the model is to do?", highlight=False, soft_wrap=True)
+        line = f"{patch}: wrote what {counted(len(own), 'test')} of {model} left. Read it: is that"
+        out.print(f"{line} what the model is to do?", highlight=False, soft_wrap=True)
     return 0 if all(result.passed for result in results) else 1

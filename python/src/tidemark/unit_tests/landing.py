@@ -170,17 +170,17 @@ def _write_parquet(case: Case, rows: Sequence[Row], path: Path) -> None:
         with duckdb.connect() as db:
             db.execute(f"copy ({select}{limit}) to {literal(str(path))} (format parquet)")
     except duckdb.Error as error:
-        said = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0]
         raise ConfigError(
-            f"the given rows cannot be written as Parquet. Correct them: {said}"
+            f"the given rows cannot be written as Parquet. Correct them: {reason}"
         ) from error
 
 
 def _cast_sql(value: Any, kind: str) -> str:
     text = value_text(value)
-    told = "null" if text is None else literal(text)
+    value_sql = "null" if text is None else literal(text)
     is_nested = isinstance(value, Mapping | list)
-    return f"cast({told}::json as {kind})" if is_nested else f"cast({told} as {kind})"
+    return f"cast({value_sql}::json as {kind})" if is_nested else f"cast({value_sql} as {kind})"
 
 
 def _duck_type(kind: str) -> str:

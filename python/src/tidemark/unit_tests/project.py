@@ -63,14 +63,14 @@ def profile_text(config: Any, file_format: str) -> str:
 def home_of_tests(home: Home) -> Iterator[None]:
     """Have all that a run writes lie in a home, and nobody be told of it."""
     before = dict(os.environ)
-    told = [name for name in before if name.startswith("TIDEMARK_WEBHOOK")]
+    webhooks = [name for name in before if name.startswith("TIDEMARK_WEBHOOK")]
     os.environ[HOME_VARIABLE] = str(home.root)
     os.environ["DBT_LOG_PATH"] = str(home.logs)
     os.environ["DBT_TARGET_PATH"] = str(home.target)
     # nobody reads artifacts of tests
     os.environ["DBT_WRITE_JSON"] = "false"
     os.environ.setdefault("TIDEMARK_PEPPER", _PEPPER)
-    for name in told:
+    for name in webhooks:
         del os.environ[name]
     try:
         yield

@@ -89,21 +89,21 @@ def _edit(text: str, step: Any, expect: Mapping[str, Any]) -> tuple[int, int, st
     """Return from where to where a text is replaced, and by what, to have a step's `expect`."""
     pair = next((pair for pair in step.value if pair[0].value == "expect"), None)
     if step.flow_style:
-        told = f"expect: {_flow(expect)}"
+        text_of_step = f"expect: {_flow(expect)}"
         if pair is not None:
-            return pair[0].start_mark.index, pair[1].end_mark.index, told
+            return pair[0].start_mark.index, pair[1].end_mark.index, text_of_step
         end = step.end_mark.index - 1
-        return end, end, f", {told}"
-    told = _block(expect, step.value[0][0].start_mark.column)
+        return end, end, f", {text_of_step}"
+    text_of_step = _block(expect, step.value[0][0].start_mark.column)
     if pair is not None:
         start = pair[0].start_mark.index
-        return start, _end_of(text, start, pair[1].end_mark.index), told
+        return start, _end_of(text, start, pair[1].end_mark.index), text_of_step
     last = step.value[-1]
     end = _end_of(text, last[0].start_mark.index, last[1].end_mark.index)
     # a remark on its last line stays there
     line = text[end:].partition("\n")[0]
     end += len(line) if line.lstrip().startswith("#") else 0
-    return end, end, "\n" + " " * step.value[0][0].start_mark.column + told
+    return end, end, "\n" + " " * step.value[0][0].start_mark.column + text_of_step
 
 
 def _end_of(text: str, start: int, end: int) -> int:
@@ -123,10 +123,10 @@ def _block(expect: Mapping[str, Any], column: int) -> str:
 
 
 def _flow(value: Any) -> str:
-    told = yaml.safe_dump(
+    dumped = yaml.safe_dump(
         value, default_flow_style=True, width=_WIDE, sort_keys=False, allow_unicode=True
     )
-    return told.removesuffix("...\n").strip()
+    return dumped.removesuffix("...\n").strip()
 
 
 def _tests_in(document: Any, model: str) -> list[Any]:

@@ -97,7 +97,7 @@ class Runner:
         invoker: The user's project, parsed.
         home: The home of the tests.
         engine: What loads go by, whatever the models say; None: what they say.
-        tell: Is told what is done now.
+        report: Takes a line about the work.
         records: Whether what is found is kept in the place of what is expected.
     """
 
@@ -106,11 +106,11 @@ class Runner:
         invoker: Invoker,
         home: Home,
         engine: str | None,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
         *,
         records: bool = False,
     ) -> None:
-        self._user, self._engine, self._tell = invoker, engine, tell
+        self._user, self._engine, self._report = invoker, engine, report
         self._records = records
         self._root = invoker.options.project_dir
         profiles = home.root / "profiles"
@@ -136,7 +136,7 @@ class Runner:
         Yields:
             Each test when it has ended.
         """
-        self._tell("starting Spark")
+        self._report("starting Spark")
         own = self._user.over(manifest_of(self._user.manifest, [], None), self._options)
         own.compiled("select 1")
         self._session = own.session()
@@ -168,8 +168,8 @@ class Runner:
                 results[case.number].failures.append(Failure(step + 1, f"given: {error}"))
         if ready:
             names = ", ".join(case.name for case in ready)
-            told = names if len(ready) <= _MOST_NAMED else counted(len(ready), "test")
-            self._tell(f"step {step + 1}, {load.date}: {told}")
+            which = names if len(ready) <= _MOST_NAMED else counted(len(ready), "test")
+            self._report(f"step {step + 1}, {load.date}: {which}")
             try:
                 manifest = manifest_of(self._user.manifest, ready, self._engine)
                 outcome = self._load(load, ready, step, manifest)
@@ -226,10 +226,12 @@ class Runner:
         queries = self._queries(ready, step, manifest)
         for case in ready:
             recorded = results[case.number].recorded
-            said = _message_of(case, outcome)
-            if said is not None:
+            message = _message_of(case, outcome)
+            if message is not None:
                 # but for where the files of this run lie
-                recorded.append({"error": said.splitlines()[0].split(str(case.folder))[0].strip()})
+                recorded.append(
+                    {"error": message.splitlines()[0].split(str(case.folder))[0].strip()}
+                )
                 continue
             wanted = case.test.steps[step].expect
             names = [what for what in TABLES if wanted is not None and getattr(wanted, what)]
@@ -257,9 +259,9 @@ class Runner:
     ) -> None:
         went, counts = [], {one.name: one for one in outcome.results}
         for case in ready:
-            said = _message_of(case, outcome)
+            message = _message_of(case, outcome)
             wanted = case.test.steps[step].expect
-            problem = _problem_of(said, wanted.error if wanted else None)
+            problem = _problem_of(message, wanted.error if wanted else None)
             if problem:
                 results[case.number].failures.append(Failure(step + 1, problem))
             else:
@@ -358,27 +360,27 @@ def _date_of(case: Case, step: int) -> dt.date:
 
 def _message_of(case: Case, outcome: Outcome) -> str | None:
     """Return the error that a load stopped with, as a user of the model reads it."""
-    said = outcome.failures.get(case.alone)
+    message = outcome.failures.get(case.alone)
     if (
-        said is None
+        message is None
         and not outcome.success
         and case.alone not in {one.name for one in outcome.results}
     ):
-        said = "\n".join(outcome.errors) or "dbt did not load it (see dbt's log)"
-    if said is None:
+        message = "\n".join(outcome.errors) or "dbt did not load it (see dbt's log)"
+    if message is None:
         return None
-    head, _, rest = said.replace(case.alone, str(case.node.name)).partition("\n")
+    head, _, rest = message.replace(case.alone, str(case.node.name)).partition("\n")
     # dbt says which model and file, which is known
     is_head = rest and re.match(r"\w+ Error in model ", head)
     return textwrap.dedent(rest if is_head else f"{head}\n{rest}").strip()
 
 
-def _problem_of(said: str | None, expected: str | None) -> str | None:
+def _problem_of(message: str | None, expected: str | None) -> str | None:
     if expected is None:
-        return None if said is None else f"the load stopped: {said}"
-    if said is None:
+        return None if message is None else f"the load stopped: {message}"
+    if message is None:
         return f"expected an error with {expected!r}, but the load succeeded"
-    flat = " ".join(said.split())
+    flat = " ".join(message.split())
     if " ".join(expected.split()) in flat:
         return None
-    return f"expected an error with {expected!r}, found: {said}"
+    return f"expected an error with {expected!r}, found: {message}"

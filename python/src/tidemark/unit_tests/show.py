@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.printable import counted, without_orders
-from tidemark.state.values import told
+from tidemark.state.values import shown_value
 from tidemark.unit_tests.differences import Difference, RowDifference
 from tidemark.unit_tests.runner import Failure, Result
 
@@ -77,7 +77,7 @@ def _lines(row: RowDifference, columns: Sequence[str]) -> Iterator[tuple[Text, l
         yield (
             Text(label, style=style),
             [
-                Text(told(values.get(name)), style=style if name in differs else "dim")
+                Text(shown_value(values.get(name)), style=style if name in differs else "dim")
                 for name in columns
             ],
         )
@@ -104,9 +104,9 @@ def write_junit(results: Sequence[Result], path: Path) -> None:
             time=f"{result.seconds:.3f}",
         )
         if not result.passed:
-            said = _plain_text(result)
-            failure = ElementTree.SubElement(case, "failure", message=said.splitlines()[0])
-            failure.text = said
+            difference = _plain_text(result)
+            failure = ElementTree.SubElement(case, "failure", message=difference.splitlines()[0])
+            failure.text = difference
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)

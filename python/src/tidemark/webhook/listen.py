@@ -91,9 +91,9 @@ class Listener:
             if number is not None:
                 known[name] = known.get(name, 0) + int(number)
 
-    def _take_rules(self, told: Mapping[str, Any]) -> None:
-        known = self._rules.setdefault(_plain(told["relation"]), {})
-        for one in map(BrokenRule.model_validate, told["rules"]):
+    def _take_rules(self, event: Mapping[str, Any]) -> None:
+        known = self._rules.setdefault(_plain(event["relation"]), {})
+        for one in map(BrokenRule.model_validate, event["rules"]):
             before = known[one.name].rows if one.name in known else 0
             known[one.name] = one.model_copy(update={"rows": before + one.rows})
 

@@ -119,8 +119,8 @@ def _rule(one: BrokenRule) -> str:
 
 
 def _line(name: str, state: str, message: str | None) -> str:
-    said = (message or "").removeprefix(f"{name}: ")
-    return f"{name}: {state}{f', {said}' if said else ''}"
+    text = (message or "").removeprefix(f"{name}: ")
+    return f"{name}: {state}{f', {text}' if text else ''}"
 
 
 FORMATS = ("json", "slack", "teams")

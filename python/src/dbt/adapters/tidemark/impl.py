@@ -64,7 +64,10 @@ class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
             return relations
         schema = schema_relation.schema
         with self.connections.exception_handler(f"list_relations({schema})"):
-            rows = [(schema, name, told) for name, told in described_tables(self._session, schema)]
+            rows = [
+                (schema, name, description)
+                for name, description in described_tables(self._session, schema)
+            ]
         relations = self._build_spark_relation_list(rows, lambda row: row)
         return relations
 

@@ -176,10 +176,10 @@ class TablesAdapter(SessionAdapter):
             relation: A table; None is returned if there is no such table.
         """
         with self.connections.exception_handler(f"table_layout({relation})"):
-            told = table_property(
+            layout = table_property(
                 self._session, relation.schema, relation.identifier, "tidemark.layout"
             )
-        return None if told is None else int(told) if told.isdecimal() else 0
+        return None if layout is None else int(layout) if layout.isdecimal() else 0
 
     @available.parse(lambda *args, **kwargs: 1)
     def file_count(self, relation: Any) -> int:

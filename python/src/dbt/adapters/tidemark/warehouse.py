@@ -63,10 +63,10 @@ class DbtWarehouse:
         """Write something to dbt's log."""
         fire_event(JinjaLogDebug(msg=sentence, node_info=get_node_info()))
 
-    def tell(self, sentence: str) -> None:
-        """Say something on the console."""
+    def report(self, sentence: str) -> None:
+        """Print a line on the console."""
         fire_event(JinjaLogInfo(msg=sentence, node_info=get_node_info()))
 
     def warn(self, entity: str, sentence: str) -> None:
         """Say it as a warning, which `--warn-error` does not make an error."""
-        self.tell(f"[WARNING]: {entity}: {sentence}")
+        self.report(f"[WARNING]: {entity}: {sentence}")

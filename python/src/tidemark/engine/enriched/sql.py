@@ -336,7 +336,7 @@ def fields_sql(table: Target, names: Iterable[str]) -> str:
 
     Those of parts of structs too.
     """
-    told = []
+    ids = []
     for name in names:
         parts = [part for part in table.fields if part.startswith(f"{name}.")]
         written, number = table.fields[name]
@@ -346,10 +346,10 @@ def fields_sql(table: Target, names: Iterable[str]) -> str:
             inner = "".join(
                 f", {identifier(table.fields[part][0])}: {table.fields[part][1]}" for part in parts
             )
-            told.append(f"{identifier(written)}: {{__duckdb_field_id: {number}{inner}}}")
+            ids.append(f"{identifier(written)}: {{__duckdb_field_id: {number}{inner}}}")
         else:
-            told.append(f"{identifier(written)}: {number}")
-    return f", field_ids {{{', '.join(told)}}}" if told else ""
+            ids.append(f"{identifier(written)}: {number}")
+    return f", field_ids {{{', '.join(ids)}}}" if ids else ""
 
 
 def _struct(column: str, parts: Mapping[str, str], table: Target) -> str:

@@ -133,7 +133,9 @@ def parsed_canonical_sql(batch: Batch, shapes: Sequence[Shape]) -> str:
         f"as b{number}"
         for number in map(batch.load.number, batch.load.keys)
     ]
-    told = [f"{text_sql(name)} as {identifier(told)}" for name, told in _ENVELOPE_FIELDS.items()]
+    envelope = [
+        f"{text_sql(name)} as {identifier(envelope)}" for name, envelope in _ENVELOPE_FIELDS.items()
+    ]
     letters = " ".join(f"when '{name}' then '{letter}'" for name, letter in LETTERS.items())
     return f"""select
     num,
@@ -148,7 +150,7 @@ def parsed_canonical_sql(batch: Batch, shapes: Sequence[Shape]) -> str:
     line as raw,
     {text_sql("db")} as db,
     {text_sql("table")} as "table",
-    {", ".join(told)},
+    {", ".join(envelope)},
     {", ".join(values)}
 from (
     select *,
@@ -163,8 +165,10 @@ from (
 
 
 def _operation(batch: Batch) -> str:
-    told = f"upper({text_sql('_operation')})"
-    return f"coalesce({told}, if(bare = 'null', null, 'UPSERT'))" if batch.are_rows else told
+    operation = f"upper({text_sql('_operation')})"
+    return (
+        f"coalesce({operation}, if(bare = 'null', null, 'UPSERT'))" if batch.are_rows else operation
+    )
 
 
 def _fields_sql(batch: Batch) -> str:

@@ -145,10 +145,10 @@ def decoded_sql(batch: Batch, asked: Asked) -> str:
         if column.name not in load.keys:
             shown.append(f"{_lacks(batch, number)} as {identifier(LACKS + column.name)}")
     if batch.is_canonical:
-        told = f"{CANONICAL_FIELDS_SQL}, lacks"
+        carried = f"{CANONICAL_FIELDS_SQL}, lacks"
         doubts.append(f"when {unproven_sql('time_text', 'event_time', 'timestamp')} then -1")
     else:
-        told = (
+        carried = (
             f"{debezium_fields_sql()}, is_whole, delivered_us, total_order, {_position()} as spot"
         )
         if asked.is_sequenced:
@@ -179,7 +179,7 @@ def decoded_sql(batch: Batch, asked: Asked) -> str:
 from (
     select
         op, landed_id, content, has_before, raw,
-        {told},
+        {carried},
         {_is_key_image(batch) if asked.ordering else "cast(null as boolean)"} as is_key_image,
         {", ".join(values)},
         {_reason(batch) if asked.takes_rejects else _TEXT} as reason,
@@ -204,8 +204,8 @@ def _reason(batch: Batch) -> str:
             # of a row that is gone the key counts
             counts = side == "b" or number in keys or not keys
             of_rows = "" if counts else "op <> 'd' and "
-            told = BEFORE + column.name if side == "b" else column.name
-            branches.append(f"when {of_rows}{none} then {literal(f'cast_failed: {told}')}")
+            shown = BEFORE + column.name if side == "b" else column.name
+            branches.append(f"when {of_rows}{none} then {literal(f'cast_failed: {shown}')}")
     return f"case {' '.join(branches)} end" if branches else _TEXT
 
 

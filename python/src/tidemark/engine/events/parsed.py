@@ -81,7 +81,7 @@ def parsed_sql(batch: Batch, usual: Sequence[Sequence[str]]) -> str:
     ]
     numbers = [batch.load.number(name) for name in batch.befores]
     values += [f"{text_sql(f'before{number}')} as b{number}" for number in numbers]
-    told = (*_FIELDS, *_DELIVERED, "transaction_id")
+    fields = (*_FIELDS, *_DELIVERED, "transaction_id")
     return f"""select
     num,
     is_ours,
@@ -93,7 +93,7 @@ def parsed_sql(batch: Batch, usual: Sequence[Sequence[str]]) -> str:
     line as raw,
     md5(concat({_image(batch, "before", every, keys)}, '|', {_image(batch, "after", every, keys)}))
         as content,
-    {", ".join(f"{text_sql(name)} as {identifier(name)}" for name in told)},
+    {", ".join(f"{text_sql(name)} as {identifier(name)}" for name in fields)},
     {", ".join(values)}
 from (
     select *, {is_ours_sql(batch.tables)} as is_ours
@@ -119,7 +119,7 @@ def _fields_sql(batch: Batch) -> str:
             f"cast(event.{side}.{identifier(name)} as varchar) as {side}{number}"
             for number, name in enumerate(names)
         ]
-    told = [
+    named = [
         "event.op as op",
         "cast(event.transaction.id as varchar) as transaction_id",
         "cast(event.transaction.total_order as varchar) as total_order",
@@ -131,7 +131,7 @@ def _fields_sql(batch: Batch) -> str:
         "list_sort(names[5]) as after_names",
         *(f"event.{name} is not null as has_{name}" for name in ("transaction", "before", "after")),
     ]
-    return apart_sql(envelope, f"json_keys(line, {list_sql(_NAMED)})", [*told, *fields])
+    return apart_sql(envelope, f"json_keys(line, {list_sql(_NAMED)})", [*named, *fields])
 
 
 def apart_sql(members: Mapping[str, Any], names: str, fields: Sequence[str]) -> str:
@@ -145,7 +145,7 @@ def apart_sql(members: Mapping[str, Any], names: str, fields: Sequence[str]) -> 
         names: What tells the names of its members.
         fields: What the query has beside, of `event` (the members) and `names`.
     """
-    told = ",\n        ".join(fields)
+    listed = ",\n        ".join(fields)
     return f"""select
         num,
         line,
@@ -157,7 +157,7 @@ def apart_sql(members: Mapping[str, Any], names: str, fields: Sequence[str]) -> 
             when contains(bare, ' ') then {_spaceless("bare")} = {_spaceless("line")}
             else bare = {_spaceless("line")}
         end as is_plain,
-        {told}
+        {listed}
     from (
         select
             num,

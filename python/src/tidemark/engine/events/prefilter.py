@@ -186,7 +186,7 @@ def _opened_sql() -> str:
     """
     wrappers, plain = list_sql(_WRAPPERS), list_sql(("schema", "payload"))
     members = "['$.op', '$.status', '$.ts_ms', '$.source.db', '$.source.schema', '$.source.table']"
-    told = ", ".join(
+    values = ", ".join(
         f"nullif(cast(members[{place}] as varchar), 'null') as {name}"
         for place, name in ((1, "op"), (2, "status"), (3, "ts_ms"))
     )
@@ -210,7 +210,7 @@ def _opened_sql() -> str:
     schema_text
 from (
     select
-        *, {told}, {of_table},
+        *, {values}, {of_table},
         case when {is_unsafe_sql("bare")}
             or {has_one_twice_sql("top_names")}
             or coalesce({has_one_twice_sql("value_names")}, false)

@@ -46,7 +46,7 @@ def staged_sql(batch: Batch) -> str:
             )
         doubts += [f"when {condition} then {number}" for condition in conditions if condition]
     before = f"case when op <> 'd' and ({has_before}) then {hash_sql(load, load.keys, 'k')} end"
-    told, identity, group = (
+    carried, identity, group = (
         (CANONICAL_FIELDS_SQL, identity_of_canonical(), "cast(null as varchar)")
         if batch.is_canonical
         else (debezium_fields_sql(), IDENTITY_OF_DEBEZIUM, GROUP_OF_DEBEZIUM)
@@ -63,7 +63,7 @@ def staged_sql(batch: Batch) -> str:
 from (
     select
         op, landed_id, content,
-        {told},
+        {carried},
         {", ".join(values)},
         {hash_sql(load, load.keys)} as kh,
         {before} as before_kh,

@@ -207,9 +207,9 @@ def _tables(db: Any) -> list[str]:
 def _is_of(named: Sequence[str], tables: Sequence[str]) -> bool:
     """Say whether tables are those that are named; either may leave out the database."""
     known = [f".{name}" for name in named]
-    told = [f".{table.lower()}" for table in tables if table]
+    wanted = [f".{table.lower()}" for table in tables if table]
     return not known or all(
-        any(one.endswith(name) or name.endswith(one) for name in known) for one in told
+        any(one.endswith(name) or name.endswith(one) for name in known) for one in wanted
     )
 
 
@@ -295,12 +295,12 @@ def _literal_of(value: str | int | None) -> str:
 
 def _last_known(db: Any, log: Target | None, known: Sequence[LogFile]) -> int | None:
     """Return the greatest number of an event in the log; None: it has none."""
-    told = [file.last for file in known if file.last is not None]
+    numbers = [file.last for file in known if file.last is not None]
     untold = [file.path for file in known if file.last is None]
     if log is not None and untold:
         name = identifier(log.fields["_sequence_num"][0])
-        told.append(_one(db, f"select max({name}) from {parquet_sql(untold)}"))
-    return max((number for number in told if number is not None), default=None)
+        numbers.append(_one(db, f"select max({name}) from {parquet_sql(untold)}"))
+    return max((number for number in numbers if number is not None), default=None)
 
 
 def _use(db: Any, batch: Batch, log: Target | None, old: Sequence[str]) -> dict[str, int]:
@@ -405,8 +405,8 @@ def _with_positions(db: Any, file: Written, log: Target) -> Written:
     bounds = {"_offset": (least, greatest), "_sequence_num": (first, last)}
     statistics = {**file.statistics}
     for number, side in enumerate(("minValues", "maxValues")):
-        told = {log.fields[name][0]: of[number] for name, of in bounds.items() if of[number] is not None}  # fmt: skip  # noqa: E501
-        statistics[side] = {**statistics[side], **told}
+        bound = {log.fields[name][0]: of[number] for name, of in bounds.items() if of[number] is not None}  # fmt: skip  # noqa: E501
+        statistics[side] = {**statistics[side], **bound}
     return replace(file, statistics=statistics)
 
 

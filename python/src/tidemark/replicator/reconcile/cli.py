@@ -11,7 +11,7 @@ import click
 from tidemark.errors import ConfigError
 from tidemark.options import project_dir_option, target_option
 from tidemark.replicator.operated import Operated
-from tidemark.replicator.show import say
+from tidemark.replicator.show import print_line
 
 _EPILOG = """
 \b
@@ -111,8 +111,8 @@ def reconcile(
     from tidemark.replicator.reconcile.work import Work, print_outcome
 
     never = threading.Event()
-    serving = nullcontext(None) if elsewhere else operated.serving(target, never, say)
+    serving = nullcontext(None) if elsewhere else operated.serving(target, never, print_line)
     with serving as service:
-        work = Work(operated, target, Options(tables, buckets, examples), service, say)
+        work = Work(operated, target, Options(tables, buckets, examples), service, print_line)
         outcome = work.run(settle=settle, repair=repair)
     ctx.exit(print_outcome(source, outcome, as_json=as_json))

@@ -99,7 +99,9 @@ def _read(jvm: Any, plan: Any) -> _Statement | None:
     if plan.getClass().getSimpleName() != "CreateTable":
         return None
     spec = plan.tableSpec()
-    has_more = any(said.isDefined() for said in (spec.location(), spec.collation(), spec.serde()))
+    has_more = any(
+        option.isDefined() for option in (spec.location(), spec.collation(), spec.serde())
+    )
     if has_more or not spec.provider().contains("delta") or spec.constraints().size():
         return None
     names = each(plan.name().nameParts())

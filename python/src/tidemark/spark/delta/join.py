@@ -133,10 +133,10 @@ def _statistics(db: Any, columns: Sequence[_Column]) -> dict[str, Any]:
     """Return what lets readers leave out the file: bounds of numbers and short texts."""
     bounded = [one for one in columns if one.type in ("bigint", "varchar")]
     asked = ", ".join(f"{one.is_bounded}, min({one.quoted}), max({one.quoted})" for one in bounded)
-    rows, *told = db.execute(f"select count(*), {asked or 'null'} from joined").fetchone()
+    rows, *bounds = db.execute(f"select count(*), {asked or 'null'} from joined").fetchone()
     least, greatest = {}, {}
     for place, one in enumerate(bounded):
-        is_bounded, low, high = told[3 * place : 3 * place + 3]
+        is_bounded, low, high = bounds[3 * place : 3 * place + 3]
         if is_bounded:
             least[one.name], greatest[one.name] = low, high
     return {"numRecords": rows, "minValues": least, "maxValues": greatest}

@@ -54,8 +54,8 @@ def file_count(session: SparkSession, schema: str, name: str) -> int:
     process take seconds.
     """
     snapshot = newest(session._jvm, log_of(session, schema, name))
-    told = snapshot.checksumOpt()
-    return int(told.get().numFiles() if told.isDefined() else snapshot.numOfFiles())
+    checksum = snapshot.checksumOpt()
+    return int(checksum.get().numFiles() if checksum.isDefined() else snapshot.numOfFiles())
 
 
 def trim_log(session: SparkSession, schema: str, name: str) -> None:
@@ -165,7 +165,7 @@ def added_file(
         partition: The partition that it belongs to, by the names in files.
         changes_rows: Whether its rows are new to the table.
     """
-    told = {
+    added = {
         "path": path,
         "partitionValues": dict(partition or {}),
         "size": size,
@@ -174,7 +174,7 @@ def added_file(
         "stats": json.dumps(statistics),
     }
     action = java_class(jvm, "org.apache.spark.sql.delta.actions.Action")
-    return action.fromJson(json.dumps({"add": told}))
+    return action.fromJson(json.dumps({"add": added}))
 
 
 def log_of(session: SparkSession, schema: str, name: str) -> Any:

@@ -140,8 +140,8 @@ def prefilter_files(
 
 def _names_of(shape: Shape) -> list[str]:
     """Return the names of database, schema and table that are told."""
-    told: list[Any] = [json.loads(one) for one in (shape.db, shape.schema, shape.table) if one]
-    return [str(name) for name in told]
+    parts: list[Any] = [json.loads(one) for one in (shape.db, shape.schema, shape.table) if one]
+    return [str(name) for name in parts]
 
 
 def _is_of(shape: Shape, tables: Sequence[str]) -> bool:
