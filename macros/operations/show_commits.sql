@@ -128,10 +128,10 @@
     {%- do lines.append(['rows', counts | join(', ') or 'none']) -%}
     {%- do lines.append(['note', tidemark.commit_note(row)]) -%}
     {%- set batch = [] -%}
-    {%- for name,
-        label in [('batch_id', 'of commit'), ('first_sequence_num', 'from sequence'),
-        ('last_sequence_num', 'to sequence'), ('last_file', 'last file')]
-        if row[name] is not none -%}
+    {%- for name, label in [
+        ('batch_id', 'of commit'), ('first_sequence_num', 'from sequence'),
+        ('last_sequence_num', 'to sequence'), ('last_file', 'last file')
+    ] if row[name] is not none -%}
         {%- do batch.append(label ~ ' ' ~ row[name]) -%}
     {%- endfor -%}
     {%- do lines.append(['batch', batch | join(', ')]) -%}
