@@ -1,5 +1,5 @@
-{#- What becomes of the lines of a batch, those that are stored as they came left out: `_kind` is `rejected`, the two
-    kinds of natural duplicates, which are dropped, or the two of synthetic ones, which get `_new_id`.
+{#- What becomes of the lines of a batch, those that are stored as they came left out: `_kind` is `rejected`,
+    the two kinds of natural duplicates, which are dropped, or the two of synthetic ones, which get `_new_id`.
 
         arrived ─► in-batch natural ─► cross-batch natural ─► in-batch synthetic ─► cross-batch synthetic
 

@@ -1,8 +1,9 @@
-{#-
-    What a batch of change events amounts to: of every key that it changed the last change, whose `_operation` is D for a
-    key that is gone. `log_relation` has log rows of an events entity; with `by_batch` each batch is taken by itself.
+{#- What a batch of change events amounts to: of every key that it changed the last change, whose `_operation`
+    is D for a key that is gone. `log_relation` has log rows of an events entity; with `by_batch` each batch
+    is taken by itself.
 
-        create; insert (0, alice); id 0 -> 1; id 1 -> 2; delete 2; insert (0, Alice), (1, blob); name of 1 -> Bob
+        create; insert (0, alice); id 0 -> 1; id 1 -> 2; delete 2;
+        insert (0, Alice), (1, blob); name of 1 -> Bob
         gives, as one batch: 5 D (2, alice), 6 I (0, Alice), 8 U (1, Bob)
 -#}
 {%- macro latest_per_key_sql(log_relation, by_batch=false, sequence_by=none, on_tie='later') -%}

@@ -1,14 +1,14 @@
-{#-
-    What a batch of events does to the log of a table without key, where equal rows are counted: an insert makes one
-    copy more, a delete one less, and copy n of a row is there while the running count is at least n. The n-th equal row
-    of a snapshot says that there are at least n copies; the end of the snapshot, that there are no more.
+{#- What a batch of events does to the log of a table without key, where equal rows are counted: an insert
+    makes one copy more, a delete one less, and copy n of a row is there while the running count is at least
+    n. The n-th equal row of a snapshot says that there are at least n copies; the end of the snapshot, that
+    there are no more.
 
         events    +  +  −  +  −  −        copy 1   I ───────────────── D
         count     1  2  1  2  1  0        copy 2      I  D     I  D
 
-    A delete of a copy that is not there does nothing where events count in order of arrival. Where they have a sequence, its
-    insert may be still to come: the count goes below zero, and inserts that come after it fill that first.
--#}
+    A delete of a copy that is not there does nothing where events count in order of arrival. Where they have
+    a sequence, its insert may be still to come: the count goes below zero, and inserts that come after it
+    fill that first. -#}
 {%- macro replayed_copies_sql(cfg, plan, sources, load) -%}
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set values = tidemark.column_list_expr(names) -%}

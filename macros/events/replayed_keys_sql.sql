@@ -1,9 +1,8 @@
-{#-
-    What a batch of events does to the log of a table with key: every event of every touched key in order, with the row
-    that it leaves and its effect (I, U, D, or N for one that changed nothing).
+{#- What a batch of events does to the log of a table with key: every event of every touched key in order,
+    with the row that it leaves and its effect (I, U, D, or N for one that changed nothing).
 
-    `existing` has the rows that stood before (each a start of its key's timeline), or, with `load.late`, the log of the
-    touched keys, which is derived anew together with the batch and compared with what is stored.
+    `existing` has the rows that stood before (each a start of its key's timeline), or, with `load.late`, the
+    log of the touched keys, which is derived anew together with the batch and compared with what is stored.
 
         key 7    base ── UPDATE ── DELETE ── MOVE_IN ── TRUNCATE …      one window per key, in order of the sequence
                  row      U          D          I          D

@@ -1,15 +1,14 @@
-{#-
-    Events of one table, judged, each with `_event_id` (the same for a redelivered event) and `_is_duplicate`. `known` are
-    relations to look redelivered events up in: `log`, and `staging` for a table without key; none of both on a first run.
-    Where a change of the key comes as a delete and an insert, the insert gets the delete's image (`_tidemark_is_pair`), or,
-    with `departures`, the log of an earlier run, that row's `_departed_key_hash`. An insert without its delete that says
-    nothing of a value (`_unavailable`) is a reject.
+{#- Events of one table, judged, each with `_event_id` (the same for a redelivered event) and `_is_duplicate`.
+    `known` are relations to look redelivered events up in: `log`, and `staging` for a table without key; none
+    of both on a first run. Where a change of the key comes as a delete and an insert, the insert gets the
+    delete's image (`_tidemark_is_pair`), or, with `departures`, the log of an earlier run, that row's
+    `_departed_key_hash`. An insert without its delete that says nothing of a value (`_unavailable`) is a
+    reject.
 
-    Rows without key that are equal and share a source position can only be counted: the ordinal of an event among its
-    equals is part of its identity. An ordinal starts again where a delivery does, that is, where the order within the
-    transaction does not rise, or a snapshot begins. Nothing is counted of changes with an identity of their own, nor of a
-    line that is at its place in its file again.
--#}
+    Rows without key that are equal and share a source position can only be counted: the ordinal of an event
+    among its equals is part of its identity. An ordinal starts again where a delivery does, that is, where
+    the order within the transaction does not rise, or a snapshot begins. Nothing is counted of changes with
+    an identity of their own, nor of a line that is at its place in its file again. -#}
 {%- macro told_apart_events_sql(cfg, events, known) -%}
 {%- set counted = not cfg['keys'] and cfg['format'] == 'debezium' -%}
 {%- set paired = tidemark._pairs_moves(cfg) -%}

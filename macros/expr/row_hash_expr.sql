@@ -1,7 +1,8 @@
-{#- The hash of a row's (or a key's) text, in lower-case hexadecimal: 32 characters for `md5`, 64 for `sha256`. With `only_if`, NULL where that condition does not hold.
+{#- The hash of a row's (or a key's) text, in lower-case hexadecimal: 32 characters for `md5`, 64 for
+    `sha256`. With `only_if`, NULL where that condition does not hold.
 
-    Do not put it inside a `case`: within a branch Spark computes a text again each time it occurs (measured on a million
-    rows of ten columns: 5 s become 10 s for md5). Hence `only_if`, a concat with NULL. -#}
+    Do not put it inside a `case`: within a branch Spark computes a text again each time it occurs (measured
+    on a million rows of ten columns: 5 s become 10 s for md5). Hence `only_if`, a concat with NULL. -#}
 {%- macro row_hash_expr(columns, algorithm, relation_alias=none, only_if=none) -%}
     {%- set text = tidemark.row_text_expr(columns, relation_alias) -%}
     {%- if algorithm == 'md5' -%}

@@ -1,13 +1,14 @@
-{#- What a run found, in one pass over the extract: rows labelled I, U, D or R (rejected: what is stored stays as it
-    is), of I and U the values that arrived, of D the last known ones. Of exact duplicates one is kept, and where their
-    ignored columns differ the greatest values. Keys that came unchanged (N) are left out, but for those that came more
-    than once and, of a delta or a scoped extract, for all, without their values.
+{#- What a run found, in one pass over the extract: rows labelled I, U, D or R (rejected: what is stored stays
+    as it is), of I and U the values that arrived, of D the last known ones. Of exact duplicates one is kept,
+    and where their ignored columns differ the greatest values. Keys that came unchanged (N) are left out, but
+    for those that came more than once and, of a delta or a scoped extract, for all, without their values.
 
-    A full extract is joined with everything that exists, so that a key that is gone is a D; a delta only with the keys
-    that it supplies. Of a scoped extract a key that is gone is a D where the values of the scope's columns that it had came with some
-    row that can be used; else it was not supplied. `_tidemark_copies` counts the rows of a key, `_tidemark_existing` is 1 in the first row of a key that was there before.
-    Without `existing` every key is new. Without `business_date` the rows lack their dates, and every N is among them, to
-    be counted: see staged_changes_sql(). -#}
+    A full extract is joined with everything that exists, so that a key that is gone is a D; a delta only with
+    the keys that it supplies. Of a scoped extract a key that is gone is a D where the values of the scope's
+    columns that it had came with some row that can be used; else it was not supplied. `_tidemark_copies`
+    counts the rows of a key, `_tidemark_existing` is 1 in the first row of a key that was there before.
+    Without `existing` every key is new. Without `business_date` the rows lack their dates, and every N is
+    among them, to be counted: see staged_changes_sql(). -#}
 {%- macro classified_rows_sql(cfg, plan, staged, existing, business_date) -%}
 {%- set copies = 'partition by staged._key_hash order by '
     ~ tidemark._tie_break(plan['ignored']

@@ -1,15 +1,16 @@
-{#- What a date that is loaded late or again does to the log: rows to append, and rows to mark as superseded (those with
-    `_supersedes`, the commit that wrote them). `found.changed` holds the rows that the date should have, `found.logged`
-    those that the log has of their keys; what it saw is
-    taken away from the next date on which the key was observed, whose row is derived again, so that the log reads as
-    if all dates had come in order.
+{#- What a date that is loaded late or again does to the log: rows to append, and rows to mark as superseded
+    (those with `_supersedes`, the commit that wrote them). `found.changed` holds the rows that the date
+    should have, `found.logged` those that the log has of their keys; what it saw is taken away from the next
+    date on which the key was observed, whose row is derived again, so that the log reads as if all dates had
+    come in order.
 
               before          business_date           next observation of the key
         ──────── a ─────────────── b ────────────────────────── c ─────────────
                      diff(a, b) is `changed`      diff(b, c) takes the place of diff(a, c)
 
-    A scoped extract between b and c that did not supply the key deleted it, if it had the scope of the row as it was then. So what such
-    extracts logged of the row that was there is taken away, and the first one that had the scope of b is a D, behind which c follows. -#}
+    A scoped extract between b and c that did not supply the key deleted it, if it had the scope of the row as
+    it was then. So what such extracts logged of the row that was there is taken away, and the first one that
+    had the scope of b is a D, behind which c follows. -#}
 {%- macro revised_rows_sql(cfg, plan, relations, found, load) -%}
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set fields = tidemark.column_list_expr(names + ['_row_hash']) | replace('\n    ', ' ') -%}

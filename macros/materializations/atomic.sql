@@ -1,7 +1,8 @@
 {#- landed lines ─► keys (narrow) ─► manifest: check and set ─► decided ─► rejects, entities ─► atomic events
 
-    The append to atomic events is the commit point. What a run that died wrote before it (claims, rejects, entities) is
-    taken away by the next one, which then takes the files again; so a crash loses nothing and doubles nothing. -#}
+    The append to atomic events is the commit point. What a run that died wrote before it (claims, rejects,
+    entities) is taken away by the next one, which then takes the files again; so a crash loses nothing and
+    doubles nothing. -#}
 {% materialization atomic, adapter='spark', supported_languages=['sql'] %}
 
     {%- do tidemark.check_loads(model['name']) -%}

@@ -1,8 +1,8 @@
 {#- extract ─► staged ─► classified ─► log (one atomic commit: from here on the change is true) ─► current
 
-    Nothing is written before every check has passed. A run that died after the log's commit is finished by the next
-    run of the entity, one that died before it is rolled back; so a crash loses nothing and doubles nothing. The steps are
-    those of load_entity(). -#}
+    Nothing is written before every check has passed. A run that died after the log's commit is finished by
+    the next run of the entity, one that died before it is rolled back; so a crash loses nothing and doubles
+    nothing. The steps are those of load_entity(). -#}
 {% materialization cdc, adapter='spark', supported_languages=['sql'] %}
 
     {%- do tidemark.check_loads(model['name']) -%}

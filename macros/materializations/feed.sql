@@ -2,9 +2,9 @@
 
         pulls of the body (source, from, to] ─► rows after the watermark that a dead run left go ─► append ─► watermark
 
-    The watermark moves last. A run that died before it is done again: its rows, which are those after the watermark,
-    are taken away first, so that nothing is there twice. A table that a dead run made is made again: it says which commit
-    that run was to end with. -#}
+    The watermark moves last. A run that died before it is done again: its rows, which are those after the
+    watermark, are taken away first, so that nothing is there twice. A table that a dead run made is made
+    again: it says which commit that run was to end with. -#}
 {% materialization feed, adapter='spark', supported_languages=['sql'] %}
 
     {%- do tidemark.check_loads(model['name']) -%}

@@ -1,4 +1,5 @@
-{#- The intervals of an entity, kept as a table: a run rewrites the keys that the log touched since the last one.
+{#- The intervals of an entity, kept as a table: a run rewrites the keys that the log touched since the last
+    one.
 
         log ─► keys with commits after the watermark ─► their intervals ─► MERGE ─► watermark
 

@@ -1,6 +1,7 @@
 {#- entities of one schema, those of the commits after the watermark ─► typed ─► rejects, table ─► watermark
 
-    The watermark moves last: what a run that died had written, which is what lies after it, is taken away first. -#}
+    The watermark moves last: what a run that died had written, which is what lies after it, is taken away
+    first. -#}
 {% materialization shred, adapter='spark', supported_languages=['sql'] %}
 
     {%- do tidemark.check_loads(model['name']) -%}

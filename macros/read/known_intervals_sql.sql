@@ -1,5 +1,5 @@
-{#- The intervals of both axes, rectangles, from the intervals in each span of commits: those of one row with the same bounds in spans that
-    follow each other are one. `_is_current`: it holds now, as is known now.
+{#- The intervals of both axes, rectangles, from the intervals in each span of commits: those of one row with
+    the same bounds in spans that follow each other are one. `_is_current`: it holds now, as is known now.
 
         known from commit      7         9              a was loaded at 7, b at 9
         date 1                 a ─────── a ──────►

@@ -5,10 +5,11 @@
         holds         a ──► b ──► (gap) ────► b ────►     b       2            3          false
                                                           b       5            NULL       true
 
-    Intervals are half-open. They come from the log's rows in force, or, with `known_at`, from those that were in force
-    when that commit was the last. An extract's intervals are of business dates, or begin where its `effective_from`
-    says; those of change events are of the `sequence` (default), of the `event_time` or of the `business_date`, as `by`
-    says. With `deletes` the gap is a row too. With both `axes` each interval has another one, of the commits by which it was known. -#}
+    Intervals are half-open. They come from the log's rows in force, or, with `known_at`, from those that were
+    in force when that commit was the last. An extract's intervals are of business dates, or begin where its
+    `effective_from` says; those of change events are of the `sequence` (default), of the `event_time` or of
+    the `business_date`, as `by` says. With `deletes` the gap is a row too. With both `axes` each interval has
+    another one, of the commits by which it was known. -#}
 {%- macro scd2(relation, known_at=none, by=none, deletes=false, open_end=none, columns=none, axes=none) -%}
 {%- do tidemark._check_entity_relation(relation, 'scd2') -%}
 {%- set flow = tidemark.flow_of(relation) -%}

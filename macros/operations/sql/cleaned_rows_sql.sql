@@ -1,13 +1,14 @@
-{#- The log rows in force that nobody needs who knows of the commits after `floor`: those that another row of their key
-    had followed by then, and all rows of a key that was gone by then.
+{#- The log rows in force that nobody needs who knows of the commits after `floor`: those that another row of
+    their key had followed by then, and all rows of a key that was gone by then.
 
         log of a key     I   U   U │ U        removed: I and U, as the third row says what held at the floor
         log of a key     I   U   D │          removed: all three, as nothing says the same (not with soft_delete)
                                    floor
 
-    What a key was at any commit after the floor, current among it, stays exact. Of change events a row that had not
-    brought every column is no such third row, and a row is kept that another one took values from, or that is the first
-    that a snapshot read: late events are replayed from what is kept. With `kept` the rows that stay for these reasons alone. -#}
+    What a key was at any commit after the floor, current among it, stays exact. Of change events a row that
+    had not brought every column is no such third row, and a row is kept that another one took values from, or
+    that is the first that a snapshot read: late events are replayed from what is kept. With `kept` the rows
+    that stay for these reasons alone. -#}
 {%- macro cleaned_rows_sql(cfg, plan, log_relation, floor, kept=false) -%}
 {%- set events = plan.get('flow') == 'events' -%}
 {%- set in_force = tidemark.change_in_force_expr(plan) -%}

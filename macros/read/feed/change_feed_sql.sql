@@ -1,12 +1,12 @@
-{#- The changes of current in a range of commits, (from, to], one row each: what a forward commit appended, row by row,
-    and of a correcting commit the difference that it made to current, key by key.
+{#- The changes of current in a range of commits, (from, to], one row each: what a forward commit appended,
+    row by row, and of a correcting commit the difference that it made to current, key by key.
 
         commit          c1    c2    c3 (late)   c4           forward: c1, c2, c4, the row before is the pre-image
         key a           I     U     ·           D            correcting: c3, current before and after it
         key b                 I     U (net)
 
-    `feed` is what feed_range() returns. Commits are joined, so that only completed ones are read; the literal bounds
-    are there because files are skipped by them. -#}
+    `feed` is what feed_range() returns. Commits are joined, so that only completed ones are read; the literal
+    bounds are there because files are skipped by them. -#}
 {%- macro change_feed_sql(feed) -%}
 {{ tidemark.changes_sql(feed) }}
 

@@ -47,15 +47,17 @@ order by _commit_id asc nulls last
         + terms) | join(' or ')) }}
 {%- endmacro -%}
 
-{#- The commits of a feed's entities that comparing ids alone would take wrongly for part of a range (from, to] of the feed, or for none.
-    A load that takes long has an id from when it began, so that it comes after commits with greater ones of other entities:
+{#- The commits of a feed's entities that comparing ids alone would take wrongly for part of a range (from,
+    to] of the feed, or for none. A load that takes long has an id from when it began, so that it comes after
+    commits with greater ones of other entities:
 
         run of the feed     1: a@5, b@9        2: a@7        3: c@8, b@12
         after run 1         7 and 8 are late: they are read, though not greater than 9
         run 2 died          7 is early: its row may be there, though not greater than 9, and is not read yet
 
-    An entity is read up to a commit of its own, as its commits come in order. Of each of `entities` ({relation, from, to}) either end is
-    {mark, before, at}: what was read is what is not after `mark`, but of what is after `before` only what is not after `at`. -#}
+    An entity is read up to a commit of its own, as its commits come in order. Of each of `entities`
+    ({relation, from, to}) either end is {mark, before, at}: what was read is what is not after `mark`, but of
+    what is after `before` only what is not after `at`. -#}
 {%- macro feed_stragglers_sql(states, entities, span) -%}
 select
     relation,

@@ -150,3 +150,33 @@ def test_pages_of_ours(path: Path) -> None:
         found = [fault for fault in faults(text) if "average" not in fault]
         assert not found, found
         assert not FORMER.search(text), f"{text}: the docs have another word"
+
+
+#: Columns of a line of prose, in a page and in a comment of a macro
+WIDEST = 110
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_lines__are_narrow(name: str) -> None:
+    """But for tables, code, and what is one word, such as a long link."""
+    wide = [
+        line
+        for line, is_code in lines_of(_COMMENT.sub("", PAGES[name]))
+        if len(line) > WIDEST
+        and not is_code
+        and not _NO_PROSE.match(line)
+        and " " in _LINK.sub("", line[: WIDEST + 1]).strip()
+    ]
+    assert wide == []
+
+
+def test_comments_of_macros__are_narrow() -> None:
+    wide = [
+        f"{path.name}: {line}"
+        for path in sorted((ROOT / "macros").rglob("*.sql"))
+        for comment in re.findall(r"{#-?.*?#}", path.read_text(encoding="utf-8"), re.DOTALL)
+        for line in comment.splitlines()
+        # what stands further in is a drawing
+        if len(line) > WIDEST and not line.startswith(" " * 8)
+    ]
+    assert wide == []
