@@ -45,16 +45,17 @@
         {%- endfor -%}
     {%- endif -%}
     {%- set kept = ' and not coalesce((' ~ tidemark.truncates_expr(cfg) ~ '), false)' -%}
+    {%- set upserts = "_kind = 'row' and _operation <> 'DELETE' and not coalesce((" ~ cfg['apply_as_deletes']
+        ~ '), false)' ~ kept -%}
     {%- for column in plan['keys'] if column['not_null'] -%}
         {%- do reasons.append(tidemark._reason("_kind = 'row' and " ~ tidemark._typed_value_expr(plan, column)
             ~ ' is null' ~ kept, 'null_key', column['name'])) -%}
     {%- endfor -%}
     {%- for column in plan['columns'] if column['not_null'] and not column['key'] -%}
         {%- do reasons.append(tidemark._reason(
-            "_kind = 'row' and _operation <> 'DELETE' and " ~ tidemark._typed_value_expr(plan, column)
-                ~ ' is null and not ('
-            ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ') and not coalesce((' ~ cfg['apply_as_deletes']
-                ~ '), false)' ~ kept, 'null_value', column['name']
+            upserts ~ ' and ' ~ tidemark._typed_value_expr(plan, column) ~ ' is null and not ('
+                ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ')',
+            'null_value', column['name']
         )) -%}
     {%- endfor -%}
     {%- for expression in cfg['sequence_by'] -%}
@@ -75,8 +76,8 @@
             'text': "'null_sequence: _sequence_num'"}) -%}
     {%- endif -%}
     {%- for reason in tidemark.rule_reasons(cfg) -%}
-        {%- do reasons.append({'condition': "_kind = 'row' and _operation <> 'DELETE' and "
-            ~ reason['condition'], 'text': reason['text']}) -%}
+        {%- do reasons.append({'condition': upserts ~ ' and ' ~ reason['condition'],
+            'text': reason['text']}) -%}
     {%- endfor -%}
     {%- if not plan['keyed'] and not plan['typed'] -%}
         {%- do reasons.append({

@@ -6,12 +6,14 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import pytest
 from dbt.artifacts.resources.v1.model import ModelConfig
 
 from dbt.adapters.tidemark.errors import MacroError
 from tidemark.model.columns import column_meta_problems
 from tidemark.operations.rehash import rehashed_config
+from tidemark.pipeline.row_rules import OF_EVENTS
 from tidemark.rules.drift import choice_drift, config_drift, left_out_columns, new_columns
 from tidemark.rules.event_plan import sequence_plan
 from tidemark.rules.guard import (
@@ -748,6 +750,30 @@ def test_events__columns_left_out_later_stay() -> None:
     again = planned(types, narrow["recorded"], ignore=["at"], sensitive=["email"])
     assert again["recorded"]["columns"] == wide["recorded"]["columns"]
     assert not [one for one in again["columns"] if one.get("stays")]
+
+
+def test_events__rules_are_not_for_what_deletes() -> None:
+    """Whatever the source calls it: neither a row is rejected by them, nor does one count."""
+    macros = load_sql_macros()
+    rule = {"name": "positive", "check": "n > 0", "on_fail": "quarantine"}
+    more = {"format": "canonical", "apply_as_deletes": "gone", "apply_as_truncates": "emptied"}
+    config = cdc(**{**EVENTS, **more, "on_reject": "quarantine", "rules": [rule]})
+    cfg = macros["entity_config"]({"alias": "shop", "schema": "s", "columns": {}, "config": config})
+    plan = {"keys": [], "columns": [], "source_columns": [], "keyed": True, "typed": True}
+    reasons = macros["event_reject_reasons"](cfg, plan, [])
+    (condition,) = [one["condition"] for one in reasons if "rule: " in one["text"]]
+    rows = "(values ('row', 'UPDATE', {}, -1)) as t(_kind, _operation, gone, emptied, n)"
+    with duckdb.connect() as db:
+        for flags, is_held in (("false, false", 1), ("true, false", 0), ("false, true", 0)):
+            (failing,) = db.sql(f"select count(*) from {rows.format(flags)} where {condition}").fetchone()  # fmt: skip
+            assert failing == is_held, flags
+        counts = macros["rule_counts_sql"](cfg, "staged", OF_EVENTS)
+        db.sql(
+            "create table staged as from (values (-1, 'UPDATE', 'upsert', 'rule: x'), "
+            "(-1, 'UPDATE', 'delete', null), (-1, 'TRUNCATE', 'truncate', null)) "
+            "as t(n, _source_operation, _tidemark_effect, _reject_reason)"
+        )
+        assert db.sql(counts).fetchone() == (1,)
 
 
 def test_events__choice_of_columns_without_key() -> None:

@@ -211,6 +211,9 @@ def test_values__of_zeros_and_maps(tmp_path: Path) -> None:
         (7, pa.int32(), 7, pa.int64()),
         (7, pa.int64(), 7.0, pa.float64()),
         (-0.0, pa.float64(), 0.0, pa.float32()),
+        (Decimal("0.10"), pa.decimal128(10, 2), 0.1, pa.float64()),
+        (0.1, pa.float32(), Decimal("0.10"), pa.decimal128(10, 2)),
+        (1e-7, pa.float64(), Decimal("1E-7"), pa.decimal128(38, 18)),
         (dt.date(2026, 3, 4), pa.date32(), "2026-03-04", pa.string()),
         (True, pa.bool_(), "true", pa.string()),
         (dt.datetime(2026, 3, 4, 5), pa.timestamp("us"), dt.datetime(2026, 3, 4, 5), pa.timestamp("us", "UTC")),
@@ -223,6 +226,12 @@ def test_types__that_differ(tmp_path: Path, one: Any, a: Any, other: Any, b: Any
     assert found.equal and [one.column for one in found.other_types] == ["v"]
     different = compare(tmp_path / "x", column([one], a), column([None], b))
     assert different.different == 1
+
+
+def test_types__a_decimal_beside_a_double_that_differs(tmp_path: Path) -> None:
+    a = column([Decimal("0.1"), Decimal("1.5")], pa.decimal128(4, 2))
+    found = compare(tmp_path, a, column([0.11, 1.5], pa.float64()))
+    assert (found.different, found.same) == (1, 1)
 
 
 def test_types__keys_match_in_other_types(tmp_path: Path) -> None:
@@ -299,6 +308,19 @@ def test_current__without_rows_that_are_marked_as_deleted(shop: Path) -> None:
     assert told("cities", "cities@2026-03-02", code=0)["tables"][0]["rows_in_a"] == 2
 
 
+def test_clone__is_read_as_its_original(shop: Path) -> None:
+    """In another schema too: rows that are marked as deleted are none, and what is sensitive is not shown."""
+    rows = [{"id": 1, "_operation": "D"}, {"id": 2, "_operation": "U"}]
+    put(shop, "cities", rows)
+    put(shop, "cities", rows, "dev")
+    assert told("cities", "dev.cities", code=0)["tables"][0]["same"] == 1
+    assert told("dev.cities", "dev.cities", code=0)["tables"][0]["key"] == ["id"]
+    for schema, phone in (("dev", "555-1"), ("dev2", "555-2")):
+        put(shop, "people__sensitive", [{"_key_hash": "a", "phone": phone}], schema)
+    sides = [f"{schema}.people__sensitive" for schema in ("dev", "dev2")]
+    assert "555" not in call(*sides, "--key", "_key_hash", code=2).output
+
+
 def test_sensitive__is_compared_and_not_shown(shop: Path) -> None:
     put(shop, "people", [{"id": 1, "phone": "555-1"}, {"id": 2, "phone": None}])
     put(shop, "other", [{"id": 1, "phone": "555-2"}, {"id": 2, "phone": "555-3"}])
@@ -323,10 +345,24 @@ def test_key__whose_columns_stand_apart_is_its_hash(shop: Path) -> None:
 
 
 def test_scd2__is_told_apart_by_the_begin_of_its_intervals(shop: Path) -> None:
+    """With the key of the model that the intervals are of; the YAML of kept ones has none."""
     rows = [{"id": 1, "_valid_from": day(n), "_valid_to": day(n + 1)} for n in (1, 2)]
-    put(shop, "cities_scd2", rows)
-    (table,) = told("cities_scd2", "cities_scd2", "--key", "id,_valid_from", code=0)["tables"]
+    for schema in ("shop", "dev"):
+        put(shop, "cities_scd2", rows, schema)
+    (table,) = told("cities_scd2", "dev.cities_scd2", code=0)["tables"]
+    assert (table["key"], table["same"]) == (["id", "_valid_from"], 2)
+    (table,) = told("shop", "dev", code=2)["tables"]
     assert table["same"] == 2
+
+
+def test_scd2__of_both_axes_is_compared_as_it_is_known_now(shop: Path) -> None:
+    """Commits of two loads of the same rows differ."""
+    for schema, commit in (("shop", 1), ("dev", 7)):
+        before = {"id": 1, "_valid_from": day(1), "_known_from": commit, "_known_to": commit + 1}
+        now = {**before, "_known_from": commit + 1, "_known_to": None}
+        put(shop, "cities_scd2", [before, now], schema)
+    (table,) = told("cities_scd2", "dev.cities_scd2", code=0)["tables"]
+    assert table["same"] == 1
 
 
 def test_schemas(shop: Path) -> None:
@@ -374,6 +410,16 @@ def test_names__that_are_none(shop: Path) -> None:
     assert "Missing argument 'B'" in call("cities", code=1).output
     said = call("cities", "2026-03-01", "2026-03-02", "--key", "id", code=1).output
     assert "cities@2026-03-01 cities@2026-03-02" in said
+
+
+def test_tables__of_a_project_that_was_never_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(tmp_path, monkeypatch)
+    for name in ("a", "b"):
+        put(tmp_path, name, [{"id": 1}])
+    result = call("shop.a", "shop.b", "--key", "id", code=0)
+    assert result.stderr == "" and "no difference in 1 row" in result.stdout
 
 
 def test_log__is_a_table(shop: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -204,6 +205,23 @@ def test_compared__by_date_and_column(tmp_path: Path) -> None:
     # only the dates that were asked for count
     same = compared(project, [model], replace(ASKED, first=day(4), last=day(4)), 3).entities[0]
     assert same.versions.equal and same.versions.rows_in_a == 1
+
+
+def test_compared__by_a_key_that_was_another(tmp_path: Path) -> None:
+    """Rows that the former key told apart are matched by both keys."""
+    project, model = customers(tmp_path)
+    entity = replace(model.entity, key=("city",))
+    moved = replace(model, entity=entity, clone=replace(entity, schema="dev"))
+    config = json.dumps({"keys": ["id", "city"]})
+    commits = [state(2, "completed", 2, relation="shop.customers", config=config)]
+    write(tmp_path, "tidemark_commits__log", commits)
+    two = [{**logged(number, "x", "I", 2), "city": "Oslo"} for number in (1, 2)]
+    for schema, rows in (("shop", two), ("dev", two[:1])):
+        path = str(tmp_path / f"warehouse/{schema}.db/customers__log")
+        write_deltalake(path, rows_of(rows), mode="overwrite", schema_mode="overwrite")
+    (one,) = compared(project, [moved], ASKED, 3).entities
+    assert one.versions.key == ["city", "_business_date", "id"]
+    assert (one.versions.same, one.versions.only_in_a, one.rows.same) == (1, 1, 1)
 
 
 def test_compared__how_a_row_changed_counts(tmp_path: Path) -> None:

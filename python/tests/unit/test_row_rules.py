@@ -50,12 +50,36 @@ def test_a_rule() -> None:
 
 def test_values_of_a_column() -> None:
     columns = {
-        "a`b": {
-            "settings": {"rules": [{"name": "known", "accepted_values": ["it's", 1, True, "x\\"]}]}
-        }
+        "a`b": {"settings": {"rules": [{"name": "known", "accepted_values": ["it's", 1, "x\\"]}]}}
     }
     (rule,), errors = read(columns=columns)
-    assert errors == [] and rule["check"] == r"`a``b` in ('it\'s', 1, true, 'x\\')"
+    assert errors == [] and rule["check"] == r"`a``b` in ('it\'s', 1, 'x\\')"
+
+
+def values_of_a(values: list[Any]) -> tuple[list[Any], list[str]]:
+    return read(
+        columns={"a": {"settings": {"rules": [{"name": "known", "accepted_values": values}]}}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "check"),
+    [
+        (["x", None], "`a` in ('x')"),
+        ([dt.date(2026, 1, 2)], "`a` in (date'2026-01-02')"),
+        ([dt.datetime(2026, 1, 2, 10, 30)], "`a` in (timestamp'2026-01-02 10:30:00')"),
+    ],
+)
+def test_values_of_a_column__as_yaml_reads_them(values: list[Any], check: str) -> None:
+    (rule,), errors = values_of_a(values)
+    assert errors == [] and rule["check"] == check
+
+
+def test_values_of_a_column__that_yaml_takes_for_a_flag() -> None:
+    rules, errors = values_of_a([False, "SE"])
+    assert rules == []
+    (error,) = errors
+    assert "accepted_values has false beside texts" in error and "in quotes" in error
 
 
 def test_constraints_of_dbt() -> None:

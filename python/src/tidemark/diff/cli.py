@@ -108,7 +108,7 @@ def diff(
         return
     if markdown and as_json:
         raise click.UsageError("--markdown and --json exclude each other. Give one")
-    project, tables = open_project(where)
+    project, tables = open_project(where, needs_commits=False)
     found = compared(project, tables, a, b, asked)
     if as_json:
         click.echo(found.model_dump_json(indent=2))

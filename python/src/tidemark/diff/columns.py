@@ -13,7 +13,7 @@ from tidemark.errors import ConfigError
 from tidemark.model.columns import reserved_columns
 
 _OF_INTERVALS = {"_valid_from", "_valid_to", "_is_current"}
-TECHNICAL = frozenset(reserved_columns("iceberg")) - _OF_INTERVALS
+TECHNICAL = frozenset({*reserved_columns("iceberg"), "_known_from", "_known_to"}) - _OF_INTERVALS
 """Columns that tell how and when a row was loaded. The bounds of intervals tell what was true."""
 
 IN_A, IN_B, IGNORED = "only A has it", "only B has it", "ignored"
@@ -48,8 +48,14 @@ class Column:
         return str(self.a.type) == str(self.b.type)
 
     def text(self, side: str, value: str) -> str:
-        """Return the canonical text of a value of one of the sides, as an expression."""
-        return canonical_sql(value, (self.a if side == "a" else self.b).type)
+        """Return the canonical text of a value of one of the sides, as an expression.
+
+        A decimal beside a double is read as one: the text of a double is that of its bits.
+        """
+        own, other = (self.a, self.b) if side == "a" else (self.b, self.a)
+        if own.type.id == "decimal" and other.type.id in ("float", "double"):
+            return canonical_sql(f"cast({value} as {other.type.id})", other.type)
+        return canonical_sql(value, own.type)
 
     def key(self, side: str, value: str) -> str:
         """Return what rows are matched by: the value, or its text where types differ."""

@@ -37,8 +37,8 @@ def compare_schemas(
     for table in sorted(paths[a.name].keys() & paths[b.name].keys()):
         try:
             left, right = (
-                current(tables, entities[table], f"{side.name}.{table}", paths[side.name][table])
-                for side in (a, b)
+                current(project, tables, entities[table], f"{name}.{table}", paths[name][table])
+                for name in (a.name, b.name)
             )
             compared.append(compare_rows(left, right, asked))
         except TidemarkError as error:

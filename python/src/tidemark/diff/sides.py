@@ -112,14 +112,24 @@ def side_of(project: KnownProject, tables: Tables, text: str) -> Side:
         return DatabaseTable(text, source, table)
     entity = _entity(project, text)
     if entity is not None:
-        return current(tables, entity, text)
+        return current(project, tables, entity, text)
     return _table(project, tables, text) or _schema(project, text)
 
 
-def current(tables: Tables, entity: Entity, name: str, path: str | None = None) -> Stored:
-    """Return the current table of an entity; rows that are only marked as deleted are left out.
+def _namesake(project: KnownProject, table: str) -> Entity | None:
+    """Return the entity whose table has a name in its own schema, as a clone's in another one."""
+    return next((one for one in project.entities.values() if one.table == table), None)
+
+
+def current(
+    project: KnownProject, tables: Tables, entity: Entity, name: str, path: str | None = None
+) -> Stored:
+    """Return the current table of an entity as it is known now.
+
+    Rows that are only marked as deleted are left out, and those that commits knew before.
 
     Args:
+        project: That of the entity.
         tables: Where it is read.
         entity: Its model.
         name: What the side is called.
@@ -130,7 +140,22 @@ def current(tables: Tables, entity: Entity, name: str, path: str | None = None) 
     names = tuple(table.columns())
     is_marked = entity.kind == "cdc" and "_operation" in names
     rows = "(select * from t where _operation is distinct from 'D')" if is_marked else "t"
-    return Stored(name, table, names, rows, _key(entity, names), _sensitive(entity))
+    key = _key(entity, names)
+    if entity.kind == "scd2":
+        rows = "(select * from t where _known_to is null)" if "_known_to" in names else "t"
+        key = _key_of_intervals(project, entity, names)
+    return Stored(name, table, names, rows, key, _sensitive(entity))
+
+
+def _key_of_intervals(
+    project: KnownProject, entity: Entity, names: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the key of kept intervals: that of the model that they are of, and their begin."""
+    read = {above for above, model in project.edges if model == entity.name}
+    keys = [one.key for name, one in project.entities.items() if name in read and one.key]
+    key = entity.key or (keys[0] if len(keys) == 1 else ())
+    own = _key(replace(entity, key=key), names) or ("_key_hash",)
+    return (*own, entity.valid_from) if entity.valid_from in names else own
 
 
 def _at_moment(
@@ -209,7 +234,8 @@ def _table(project: KnownProject, tables: Tables, text: str) -> Stored | None:
     schema, dot, name = text.rpartition(".")
     base, mark, side = name.rpartition("__")
     of = _entity(project, f"{schema}{dot}{base}") if mark else None
-    sensitive = _sensitive(of) if of else frozenset[str]()
+    beside = of or (_namesake(project, base) if mark and dot else None)
+    sensitive = _sensitive(beside) if beside else frozenset[str]()
     if of is None:
         path = tables.at(schema or project.commits_schema, name)
     else:
@@ -220,6 +246,9 @@ def _table(project: KnownProject, tables: Tables, text: str) -> Stored | None:
                 f"there is no table {text} at {path}. Give another name; a view cannot be compared"
             )
         return None
+    clone = _namesake(project, name) if dot else None
+    if clone is not None:
+        return current(project, tables, clone, text, path)
     table = _opened(tables, path, text)
     return Stored(text, table, tuple(table.columns()), "t", sensitive=sensitive)
 
@@ -246,8 +275,6 @@ def _key(entity: Entity, names: Sequence[str]) -> tuple[str, ...]:
     there = key_columns(entity, names)
     if len(there) < len(entity.key) and "_key_hash" in names:
         return ("_key_hash",)
-    if entity.kind == "scd2" and entity.key and "_valid_from" in names:
-        return (*entity.key, "_valid_from")
     return entity.key
 
 

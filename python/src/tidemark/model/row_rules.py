@@ -63,6 +63,12 @@ def _read(
         if check is None or len(_conditions(rule)) > 1:
             errors.append(f"{setting} needs {_NEEDS[column is not None]}")
             continue
+        if (flag := _flag_beside_texts(rule.accepted_values)) is not None:
+            errors.append(
+                f"{setting}: accepted_values has {flag} beside texts. YAML reads NO and YES as "
+                "false and true: write them in quotes"
+            )
+            continue
         at_most = _part(rule.at_most)
         if rule.at_most is not None and at_most is None:
             errors.append(
@@ -84,8 +90,21 @@ def _check_of(rule: RowRule, column: str | None) -> str | None:
         return rule.check
     if column is None:
         return None
-    values = ", ".join(_literal(value) for value in rule.accepted_values or [])
+    # NULL never fails, and beside it no other value would
+    values = ", ".join(_literal(one) for one in rule.accepted_values or [] if one is not None)
     return f"{back_ticked(column)} in ({values})" if values else None
+
+
+def _flag_beside_texts(values: list[Any] | None) -> str | None:
+    """Return the flag that stands beside texts; None if none does.
+
+    Example:
+        >>> _flag_beside_texts([False, "SE"]), _flag_beside_texts([False, True])
+        ('false', None)
+    """
+    flags = [one for one in values or [] if isinstance(one, bool)]
+    has_text = any(isinstance(one, str) for one in values or [])
+    return _literal(flags[0]) if flags and has_text else None
 
 
 def _conditions(rule: RowRule) -> list[str]:
@@ -98,6 +117,8 @@ def _literal(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, int | float):
         return str(value)
+    if isinstance(value, dt.datetime):
+        return f"timestamp'{value.isoformat(' ')}'"
     if isinstance(value, dt.date):
         return f"date'{value.isoformat()}'"
     return literal(str(value))

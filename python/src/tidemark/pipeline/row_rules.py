@@ -21,8 +21,9 @@ from tidemark.shapes.load import Figures
 from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
-_OF_EVENTS = (
-    "_source_operation <> 'DELETE' and (_reject_reason is null or _reject_reason like 'rule: %')"
+OF_EVENTS = (
+    "_tidemark_effect = 'upsert' and _source_operation <> 'DELETE' "
+    "and (_reject_reason is null or _reject_reason like 'rule: %')"
 )
 
 
@@ -132,7 +133,7 @@ def broken_by_events(warehouse: Warehouse, cfg: Settings, staged: str) -> dict[s
     """
     if not cfg["rules"]:
         return {}
-    return _counts(warehouse, cfg, warehouse.macro("rule_counts_sql", cfg, staged, _OF_EVENTS))
+    return _counts(warehouse, cfg, warehouse.macro("rule_counts_sql", cfg, staged, OF_EVENTS))
 
 
 def warn_broken_rules(

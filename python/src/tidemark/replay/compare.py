@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tidemark.diff.columns import OWN
 from tidemark.diff.columns import Asked as AskedOfDiff
 from tidemark.diff.model import TableDifference
 from tidemark.diff.rows import compare_rows
-from tidemark.diff.sides import at_moment, versions_between
+from tidemark.diff.sides import Stored, at_moment, versions_between
 from tidemark.replay.chosen import Asked, Replayed, clones_project
 from tidemark.replay.model import EntityReplay, Replay
-from tidemark.state.project import KnownProject
+from tidemark.state.commits import recorded_config
+from tidemark.state.project import Entity, KnownProject
 from tidemark.state.tables import Tables
 
 
@@ -45,12 +47,14 @@ def _compared(
         )
         for tables, entity in sides
     )
-    versions = compare_rows(a, b, AskedOfDiff(samples=samples, also=("_operation",)))
+    more = _former_key(here, one.entity, a, b)
+    asked_of_diff = AskedOfDiff(samples=samples, also=("_operation",))
+    versions = compare_rows(_with_key(a, more), _with_key(b, more), asked_of_diff)
     a, b = (
         at_moment(tables, entity, f"{entity.relation} at the end of {last}", last)
         for tables, entity in sides
     )
-    rows = compare_rows(a, b, AskedOfDiff(samples=samples))
+    rows = compare_rows(_with_key(a, more), _with_key(b, more), AskedOfDiff(samples=samples))
     return EntityReplay(
         entity=one.entity.name,
         original=one.entity.relation,
@@ -61,6 +65,21 @@ def _compared(
         versions=_without_own(versions),
         rows=_without_own(rows),
     )
+
+
+def _former_key(here: Tables, entity: Entity, a: Stored, b: Stored) -> tuple[str, ...]:
+    """Return the columns of the original's key that are of the model's key no more.
+
+    Without them two of its rows might have one key.
+    """
+    recorded = recorded_config(here, entity.relation).get("keys", [])
+    known = {name.lower() for name in entity.key}
+    there = {name.lower() for name in a.names} & {name.lower() for name in b.names}
+    return tuple(name for name in recorded if name.lower() in there - known)
+
+
+def _with_key(side: Stored, more: tuple[str, ...]) -> Stored:
+    return replace(side, key=(*side.key, *more))
 
 
 def _without_own(found: TableDifference) -> TableDifference:

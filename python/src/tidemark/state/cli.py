@@ -278,8 +278,15 @@ def _concerning(entity: Entity, known: Mapping[str, Sequence[Commit]]) -> list[C
     return [*own, *(commit for source in sources for commit in known.get(str(source), []))]
 
 
-def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
+def open_project(
+    where: dict[str, Any], *, needs_commits: bool = True
+) -> tuple[KnownProject, Tables]:
     """Return the project that a command with the options of `reading` is about.
+
+    Args:
+        where: The options.
+        needs_commits: Whether what the command shows comes from commits, so that it is told where
+            there are none.
 
     Raises:
         ConfigError: There is none, or it cannot be parsed.
@@ -288,7 +295,7 @@ def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
     prepare_environment(options.project_dir)
     project = known_project(options, Console(stderr=True))
     tables = Tables(project)
-    if not tables.exists(tables.commits()):
+    if needs_commits and not tables.exists(tables.commits()):
         click.echo(
             f"there is nothing at {tables.commits()}: no entity was loaded yet, or the warehouse "
             "lies elsewhere (spark.sql.warehouse.dir of the profile, TIDEMARK_HOME)",

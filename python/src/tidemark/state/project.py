@@ -46,6 +46,7 @@ class Entity:
         format: That of the files at its location.
         options: How they are read, names and values.
         sensitive: The columns whose values are not shown.
+        valid_from: Of kept intervals, what the column is called where one begins.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Entity:
     format: str = "csv"
     options: tuple[tuple[str, str], ...] = ()
     sensitive: tuple[str, ...] = ()
+    valid_from: str = "_valid_from"
 
     def option(self, *names: str) -> str | None:
         """Return how its files are read: the value of an option by its names, in any case."""
@@ -196,6 +198,7 @@ def entities_of(manifest: Any, commits_format: str = "delta") -> dict[str, Entit
             options=_options(settings.get("options")),
             sensitive=_names(settings.get("sensitive")),
             fresh_minutes=_fresh_minutes(config.get("freshness")),
+            valid_from=str(settings.get("valid_from") or "_valid_from"),
         )
     return dict(sorted(found.items()))
 
