@@ -20,7 +20,7 @@
             ~ tables | join(' or ')) -%}
     {%- endif -%}
     {%- do tidemark.raise_error('usage',
-        'there is no ' ~ kinds | join(' or ') ~ " model named '" ~ entity ~ "'. Name such a model"
+        'there is no ' ~ kinds | join(' or ') ~ " model named '" ~ entity ~ "'"
             ~ (tidemark._did_you_mean(entity, names) if names else '')
     ) -%}
 {%- endmacro -%}

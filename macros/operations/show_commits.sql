@@ -91,7 +91,7 @@
         {%- do names.append(row[0]) -%}
     {%- endfor -%}
     {%- do tidemark.raise_error('usage',
-        "there is no cdc, scd2, feed, atomic or shred model named '" ~ entity ~ "'. Name such a model"
+        "there is no cdc, scd2, feed, atomic or shred model named '" ~ entity ~ "'"
             ~ (tidemark._did_you_mean(entity, names | unique | list) if names else '')
     ) -%}
 {%- endmacro -%}

@@ -20,6 +20,8 @@ WITHOUT_CURE = (
     "it is not a SELECT",
     "its certificate is not trusted",
     "the proxy cannot be reached",
+    "there is no … model named '…'…",
+    "there is no cdc, scd2, feed, atomic or shred model named '…'…",
     "… names column …, which the rows do not have…",
     "columns: … is …, neither string nor …",
     "…: … rows were counted but … were written to …. The source changed while the run read it. …",
