@@ -24,7 +24,7 @@ from tidemark.pipeline.committing import commit_load, is_logged, is_still_ours, 
 from tidemark.pipeline.replacing import check_is_alone, check_replaced_log
 from tidemark.pipeline.row_rules import warn_broken_rules
 from tidemark.pipeline.slices import clear_slices, forget_run_views
-from tidemark.pipeline.tables import opened_evolved, write_relations
+from tidemark.pipeline.tables import opened_evolved
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import close_views, open_views
 from tidemark.rules.drift import new_columns
@@ -157,7 +157,8 @@ def _report_erased_back(warehouse: Warehouse, opened: Opened, commit: Commit) ->
         return []
     erases = warehouse.rows(macro("completed_erases_sql", states, cfg["relation"]))
     marks = unique(mark for row in erases for mark in macro("marks_of", row))
-    log, commit_id = write_relations(warehouse, opened)["log"], commit["commit_id"]
+    # a full refresh has brought its log to this name by now
+    log, commit_id = opened["relations"]["log"], commit["commit_id"]
     back = 0
     if marks:
         back = int(warehouse.run(macro("erased_keys_back_sql", log, commit_id, marks))[0][0] or 0)
