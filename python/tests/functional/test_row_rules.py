@@ -173,6 +173,10 @@ def test_constraints_and_columns(project: Project) -> None:
     )
     entity.write(rules=[{"name": "dated", "check": "id <>"}])
     assert "is no SQL expression" in entity.run("2026-03-02", expect_pass=False).error
+    # a rule sees one row
+    entity.write(rules=[{"name": "few", "check": "count(*) < 9"}])
+    failed = entity.run("2026-03-02", expect_pass=False)
+    assert "rules.few: `count(*) < 9` is no SQL expression" in " ".join(failed.error.split())
 
 
 @pytest.mark.turn(0, 2)

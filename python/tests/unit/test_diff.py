@@ -44,6 +44,7 @@ NAN = float("nan")
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     known = stand_in(tmp_path, monkeypatch)
     entities = {**known.entities, "people": replace(CITIES, name="people", table="people", sensitive=("Phone",))}  # fmt: skip
+    entities["cities_feed"] = replace(CITIES, name="cities_feed", kind="feed", table="cities_feed", key=())  # fmt: skip
     monkeypatch.setattr("tidemark.state.cli.known_project", lambda *_: replace(known, entities=entities))  # fmt: skip
     write_loads(tmp_path)
     return tmp_path
@@ -369,6 +370,8 @@ def test_schemas(shop: Path) -> None:
     put(shop, "people", [{"id": 1, "phone": "1"}])
     put(shop, "cities", [{"id": 1}, {"id": 4}], "dev")
     put(shop, "unknown", [{"id": 1}], "dev")
+    for schema in ("shop", "dev"):
+        put(shop, "cities_feed", [{"id": 1}], schema)
     found = told("shop", "dev")
     assert [(one["a"], one["b"]) for one in found["tables"]] == [("shop.cities", "dev.cities")]
     assert (found["only_in_a"], found["only_in_b"], found["failed"]) == (["people"], [], {})

@@ -58,8 +58,13 @@ def compare_schemas(
 
 
 def _tables_in(project: KnownProject, tables: Tables, schema: str) -> Iterator[tuple[str, str]]:
-    """Yield the entities that have a table in a schema, each with where it lies."""
+    """Yield the entities that have a table in a schema, each with where it lies.
+
+    A feed tells of commits, which are others in the other schema.
+    """
     for entity in project.entities.values():
+        if entity.kind == "feed":
+            continue
         path = _path(tables, entity, schema)
         if path is not None and tables.exists(path):
             yield entity.table, path

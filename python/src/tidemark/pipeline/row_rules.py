@@ -76,11 +76,14 @@ def _check_conditions(
     typed: str,
     lacks: str,
 ) -> None:
-    """Say of each rule that Spark refuses what is wrong with it."""
+    """Say of each rule that Spark refuses what is wrong with it.
+
+    Counted, as rule_counts_sql() counts it: so it can be no aggregate and no window either.
+    """
     names = names_of(columns)
     errors = [
         meaning_problem(
-            warehouse, setting, check, f"select not ({check}) from {typed}", lacks, names
+            warehouse, setting, check, f"select count_if(not ({check})) from {typed}", lacks, names
         )
         for setting, check in rule_expressions(cfg)
     ]
