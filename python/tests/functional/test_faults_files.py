@@ -338,7 +338,7 @@ def test_log(module_project: Any, engine: str) -> None:
     message = entity.operate("rebuild", expect_pass=False).output
     commit = entity.commits("commit_id")[0][0]
     assert f"{path} cannot be read" in message
-    assert f"The file has the rows of {FIRST} (commit {commit}): restore it" in message
+    assert f"The file has the rows of {FIRST} (commit {commit}). Restore the file" in message
     told = message[message.index("The file has the rows of") :]
     statement, _, command = re.findall("`(?:sql )?([^`]+)`", told)[:3]
     assert command == f"tidemark run --select {entity.name} --business-date {FIRST}"

@@ -148,7 +148,7 @@ def test_replay__from_a_date(project: Any, replay: Any) -> None:
     said = replay("--from", D1, code=1)
     assert f"the extracts of {D2} are gone" in said and "The log cannot stand in" in said
     assert "takes change events" in replay(code=1, select="events")
-    assert f"there are {D1}..{D3}" in replay("--from", "2026-04-01", code=1)
+    assert f"Choose from {D1}..{D3}" in replay("--from", "2026-04-01", code=1)
     assert not project.session.catalog.tableExists(f"{dev}.orders__log")
     (entity.folder / "away").rename(entity.folder / f"{D2}.csv")
 
