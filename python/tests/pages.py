@@ -23,6 +23,8 @@ ALL = {
     },
 }
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+#: The first line of a block that is a file: its name
+NAMED = re.compile(r"(?:#|--) (\S+\.\w+)\n")
 _MARK = re.compile(r"<!-- (run|not run): (.*) -->")
 
 
@@ -74,7 +76,7 @@ def script_of(title: str) -> str:
     """What a reader does: types the shell blocks, and writes the blocks that begin with a file's name."""
     steps = []
     for language, text in blocks_of(title):
-        named = re.match(r"# (\S+\.\w+)\n", text)
+        named = NAMED.match(text)
         if language == "bash":
             steps.append(text)
         elif named:

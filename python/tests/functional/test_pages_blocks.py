@@ -24,6 +24,7 @@ from tidemark.cli import cli
 from .entities import Entity
 from .event_entities import EventEntity, insert, update
 from .feed_reading import render
+from .typing_in import call_tidemark
 
 COLUMNS = {"icao": "string", "name": "string", "lat": "double", "lon": "double"}
 #: Three dates of the README's airports and one that operations name
@@ -93,7 +94,6 @@ def with_commits(text: str, project: Project) -> str:
 
 def type_in(project: Project, text: str, **env: str) -> list[str]:
     """Type the commands of a block, each said yes to; what each printed."""
-    root = str(project.root)
     printed = []
     for line in text.splitlines():
         assigned, words = [], shlex.split(line, comments=True)
@@ -105,14 +105,7 @@ def type_in(project: Project, text: str, **env: str) -> list[str]:
             printed.append(project.dbt(*words[1:]).output)
             continue
         assert words[0] == "tidemark", line
-        place = ["--project-dir", root]
-        if words[1] not in ("--version",):
-            words += [*place, "--profiles-dir", root, "--target", "ci"]
-        result = CliRunner().invoke(
-            cli, words[1:], input="y\n", env={"TIDEMARK_SCHEMA": project.schema, **env}
-        )
-        assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
-        printed.append(result.stdout)
+        printed.append(call_tidemark(project, words[1:], **env).stdout)
     return printed
 
 

@@ -8,35 +8,33 @@ import shlex
 import subprocess
 
 import pytest
-from click.testing import CliRunner
 
 from tests.conftest import Project
 from tests.macros import ROOT
-from tests.pages import all_blocks
-from tidemark.cli import cli
+from tests.pages import NAMED, all_blocks
 from tidemark.hashing.recipe import PEPPER_VARIABLE
 
+from .typing_in import call_tidemark
+
 PAGE = "python/docs/how-to/recipes.md"
-_FILE = re.compile(r"(?:#|--) (\S+/\S+\.\w+)\n")
 _EXIT = re.compile(r"\s+# exit code (\d).*$")
 
 
 def type_line(project: Project, line: str) -> str:
     """Type a command of the page, in the project's folder; what it printed."""
-    root = str(project.root)
     expected = _EXIT.search(line)
     words = shlex.split(_EXIT.sub("", line))
     if words[0] == "dbt":
         return project.dbt(*words[1:]).output
     if words[0] != "tidemark":
-        done = subprocess.run(["bash", "-ec", line], cwd=root, capture_output=True, text=True)
+        done = subprocess.run(
+            ["bash", "-ec", line], cwd=project.root, capture_output=True, text=True
+        )
         assert done.returncode == 0, f"{line}\n{done.stderr}"
         return done.stdout
-    words += ["--project-dir", root, "--profiles-dir", root, "--target", "ci"]
-    variables = {"TIDEMARK_SCHEMA": project.schema, PEPPER_VARIABLE: "0123456789abcdef" * 2}
-    result = CliRunner().invoke(cli, words[1:], env=variables)
     code = int(expected[1]) if expected else 0
-    assert result.exit_code == code, f"{line}\n{result.output}\n{result.exception!r}"
+    pepper = {PEPPER_VARIABLE: "0123456789abcdef" * 2}
+    result = call_tidemark(project, words[1:], code=code, **pepper)
     return result.stdout + result.stderr
 
 
@@ -64,7 +62,7 @@ def test_missed() -> None:
 def test_recipes(project: Project) -> None:
     printed: list[str] = []
     for block in all_blocks({PAGE: (ROOT / PAGE).read_text(encoding="utf-8")}):
-        named = _FILE.match(block.text)
+        named = NAMED.match(block.text)
         if block.mark and block.mark[0] == "not run":
             continue
         if block.language == "text":

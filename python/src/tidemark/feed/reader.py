@@ -15,6 +15,7 @@ from rich.console import Console
 
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.feed.options import FeedOptions
+from tidemark.project import NOT_PARSED
 from tidemark.run.invoke import Invoker
 from tidemark.run.options import RunOptions
 from tidemark.state.tables import log_folder
@@ -239,10 +240,7 @@ class FeedReader:
             )
             invoker = _QuietInvoker(options, self._talk)
             if not invoker.parse():
-                raise ConfigError(
-                    "the project could not be parsed. Correct the project: dbt parse shows the "
-                    "problems"
-                )
+                raise ConfigError(NOT_PARSED)
             self._invoker = invoker
         return self._invoker
 

@@ -66,8 +66,8 @@ def _make_catalogue(options: RunOptions, folder: Path, *, is_empty: bool) -> Non
     if made.exception is not None:
         raise ConfigError(f"dbt could not make its docs. Try `dbt docs generate`: {made.exception}")
     if not made.success:
-        errors = getattr(made.result, "errors", None)
-        raise ConfigError(f"dbt could not make the catalogue. See {errors or 'logs/dbt.log'}")
+        errors = getattr(made.result, "errors", None) or "it gives no reason"
+        raise ConfigError(f"dbt could not make the catalogue: {errors}. See logs/dbt.log")
 
 
 def extend_descriptions(manifest: dict[str, Any], lineage: Lineage) -> None:

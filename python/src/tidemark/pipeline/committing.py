@@ -16,6 +16,8 @@ from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
 from tidemark.shapes.plan import Plan
 from tidemark.shapes.settings import Settings
 
+_RUN_AGAIN = "Run the date again, which corrects the log"
+
 
 def commit_load(
     warehouse: Warehouse, opened: Opened, plan: Plan, derived: Derived, commit: Commit
@@ -153,8 +155,7 @@ def append_slice(warehouse: Warehouse, opened: Opened, plan: Plan, derived: Deri
             f"select count(*) from {targets['log']} where _commit_id = {load['commit_id']}{marks}"
         )
     counted = figures["rows_logged"] + figures["rows_superseded"]
-    mending = "Run the date again, which corrects the log"
-    check_written(cfg, targets["log"], counted, int(result[0][0] or 0), mending)
+    check_written(cfg, targets["log"], counted, int(result[0][0] or 0), _RUN_AGAIN)
 
 
 def files_of_slice(
@@ -201,8 +202,7 @@ def files_of_slice(
         found = sum(written.figures[name] for name in ("rows_logged", "rows_superseded"))
         if found != logged + superseded:
             adapter.discard_rows(written)
-            mending = "Run the date again, which corrects the log"
-            check_written(opened["cfg"], log, logged + superseded, found, mending)
+            check_written(opened["cfg"], log, logged + superseded, found, _RUN_AGAIN)
     return written
 
 

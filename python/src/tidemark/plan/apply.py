@@ -62,7 +62,7 @@ def apply_plan(
         id: Of the plan.
         invoker_of: Makes an Invoker with the project parsed.
         allowed: The options by which a guard lets pass what it would stop: see `GUARDS`.
-        progress: BatchColumns of each model.
+        progress: Told of each model.
 
     Raises:
         ConfigError: The plan is not open, its loads would stop, or something moved since it was

@@ -32,7 +32,7 @@ def make_plan(
         invoker: With the project parsed, and at most one date.
         command: What the plan says it was made with.
         samples: How many rows of each operation to show.
-        progress: BatchColumns of each model.
+        progress: Told of each model.
 
     Raises:
         ConfigError: Nothing that can be planned is selected, none of it could be planned, or dbt
