@@ -14,7 +14,9 @@
 
 {#- The axes in the settings of the model that is being compiled, if it keeps intervals. -#}
 {%- macro own_axes() -%}
-    {%- if model is not defined or (model.get('config') or {}).get('materialized') != 'scd2' -%}{{ return(none) }}{%- endif -%}
+    {%- if model is not defined or (model.get('config') or {}).get('materialized') != 'scd2' -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- set settings = (model['config'].get('meta') or {}).get('tidemark') -%}
     {{ return(settings.get('axes') if settings is mapping else none) }}
 {%- endmacro -%}

@@ -2,7 +2,8 @@
 {%- macro check_loads(name) -%}
     {%- if not tidemark.can('load') -%}
         {%- do tidemark.raise_error('configuration',
-            name ~ ': plain `type: spark` reads the tables of Tidemark, but does not load them. Write `type: tidemark` in the profile '
+            name ~ ': plain `type: spark` reads the tables of Tidemark, but does not load them. Write '
+                ~ '`type: tidemark` in the profile '
             ~ '(method: thrift for a Thrift server)'
         ) -%}
     {%- endif -%}

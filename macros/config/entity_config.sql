@@ -28,7 +28,9 @@
     }.items() -%}
         {%- do lists.update({name: [value] if value is string and value else value or []}) -%}
     {%- endfor -%}
-    {%- if lists['sequence_by'] == ['_sequence_num'] and settings.get('format') != 'rows' -%}{%- do lists.update({'sequence_by': []}) -%}{%- endif -%}
+    {%- if lists['sequence_by'] == ['_sequence_num'] and settings.get('format') != 'rows' -%}
+        {%- do lists.update({'sequence_by': []}) -%}
+    {%- endif -%}
     {%- set columns = [] -%}
     {%- for column in node['columns'].values() -%}
         {%- set meta = dict(column.get('meta') or {}, **((column.get('config') or {}).get('meta') or {})) -%}

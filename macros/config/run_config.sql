@@ -48,7 +48,9 @@
         {%- set year, month, day = parts[0] | int, parts[1] | int, parts[2] | int -%}
         {%- set leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) -%}
         {%- set days = [31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] -%}
-        {%- if year >= 1 and 1 <= month <= 12 and 1 <= day <= days[month - 1] -%}{{ return(text) }}{%- endif -%}
+        {%- if year >= 1 and 1 <= month <= 12 and 1 <= day <= days[month - 1] -%}
+            {{ return(text) }}
+        {%- endif -%}
     {%- endif -%}
     {%- do tidemark.raise_error('usage',
         argument ~ " must be a date such as 2026-03-04, found: '" ~ text ~ "'") -%}

@@ -29,10 +29,12 @@
         {'name': 'data', 'type': 'string',
             'description': 'The data as JSON, members in the order of their names'},
         {'name': 'hierarchy',
-            'type': 'struct<root_id: string, root_tstamp: timestamp, ref_root: string, ref_tree: array<string>, ref_parent: string>',
+            'type': 'struct<root_id: string, root_tstamp: timestamp, ref_root: string, ref_tree: '
+                ~ 'array<string>, ref_parent: string>',
          'description': 'The event that it belongs to: id, collector_tstamp and path'},
         {'name': 'field', 'type': 'string',
-            'description': 'Column of the event that it came in: contexts, unstruct_event or derived_contexts'},
+            'description': 'Column of the event that it came in: contexts, unstruct_event or '
+                ~ 'derived_contexts'},
         {'name': 'position', 'type': 'int', 'description': 'Place in that column, from 0'},
         {'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that wrote the row'},
         {'name': 'vendor', 'type': 'string', 'description': 'Vendor of the schema'},

@@ -10,11 +10,13 @@ select
     {{ tidemark.fingerprint_expr(cfg['fingerprint_ignore']) }} as `event_fingerprint`,
     {%- elif column['name'] == 'derived_contexts' %}
     case
-        when decided._new_id is null {{ 'or _original_id is not null ' if cfg['is_rows'] }}then derived_contexts
+        when decided._new_id is null {{ 'or _original_id is not null '
+            if cfg['is_rows'] }}then derived_contexts
         else {{ tidemark.with_duplicate_expr('derived_contexts', 'lower(event_id)') }}
     end as `derived_contexts`,
     {%- elif cfg['is_rows'] %}
-    cast({{ tidemark.quote_identifier(column['name']) }} as {{ column['type'] }}) as {{ tidemark.quote_identifier(column['name']) }},
+    cast({{ tidemark.quote_identifier(column['name']) }} as {{ column['type'] }})
+        as {{ tidemark.quote_identifier(column['name']) }},
     {%- else %}
     {{ tidemark.canonical_value_expr(column) }} as {{ tidemark.quote_identifier(column['name']) }},
     {%- endif %}

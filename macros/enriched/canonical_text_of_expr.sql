@@ -2,7 +2,9 @@
 {%- macro canonical_text_of_expr(column) -%}
     {%- set name = tidemark.quote_identifier(column['name']) -%}
     {%- if column['type'] == 'timestamp' -%}{{ return(tidemark.utc_text_expr(name)) }}{%- endif -%}
-    {%- if column['type'] == 'boolean' -%}{{ return('cast(cast(' ~ name ~ ' as int) as string)') }}{%- endif -%}
+    {%- if column['type'] == 'boolean' -%}
+        {{ return('cast(cast(' ~ name ~ ' as int) as string)') }}
+    {%- endif -%}
     {{ return('cast(' ~ name ~ ' as string)') }}
 {%- endmacro -%}
 

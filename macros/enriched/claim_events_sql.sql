@@ -10,7 +10,8 @@ using (
         _fingerprint
         {%- if tidemark.claims_expire(cfg) %},
         -- of copies the earliest stays
-        {{ 'min' if 'natural_in_batch' in cfg['deduplicate'] else 'max' }}({{ tidemark.looked_up_at_expr('_etl_tstamp', load) }}) as _looked_up_at
+        {{ 'min' if 'natural_in_batch' in cfg['deduplicate']
+            else 'max' }}({{ tidemark.looked_up_at_expr('_etl_tstamp', load) }}) as _looked_up_at
         {%- endif %}
     from {{ keys }}
     where _reject_reason is null and {{ tidemark.still_inflight_expr(load) }}
@@ -68,7 +69,8 @@ when not matched then insert (
     comes late, though by no more than claims hold, finds what it found before; and no claim is old because a
     clock was ahead. -#}
 {%- macro claims_horizon_sql(cfg, commits) -%}
-select unix_micros(if(max(etl_tstamp) > current_timestamp(), current_timestamp(), max(etl_tstamp)) - interval {{ cfg['manifest_ttl'] }}) as horizon
+select unix_micros(if(max(etl_tstamp) > current_timestamp(), current_timestamp(),
+    max(etl_tstamp)) - interval {{ cfg['manifest_ttl'] }}) as horizon
 from {{ commits }}
 where state = 'completed' and relation = {{ tidemark.string_literal(cfg['relation']) }}
 {%- endmacro -%}

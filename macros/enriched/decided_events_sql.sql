@@ -89,7 +89,8 @@ judged as (
 select
     _row,
     _kind,
-    if(startswith(_kind, 'synthetic'), {{ tidemark.synthetic_id_expr('_event_id', '_fingerprint') }}, null) as _new_id
+    if(startswith(_kind, 'synthetic'), {{ tidemark.synthetic_id_expr('_event_id', '_fingerprint') }},
+        null) as _new_id
 from judged
 where _kind is not null
 union all
@@ -118,7 +119,8 @@ claimed as (
     select
         claims.event_id,
         claims.fingerprint,
-        max({{ 'claims.expires_at' if tidemark.claims_expire(cfg) else "timestamp'9999-12-31 00:00:00'" }}) as _until
+        max({{ 'claims.expires_at' if tidemark.claims_expire(cfg) else "timestamp'9999-12-31 00:00:00'" }})
+            as _until
     from {{ manifest }} as claims
     left semi join usable on claims.event_id = usable._event_id
     where
@@ -128,8 +130,10 @@ claimed as (
         {%- if load['undone'] %}
         and {{ tidemark.claim_counts_expr(load) }}
         {%- endif %}
-        -- a claim of another tool tells its batch by etl time alone: of its earliest event or of its latest, perhaps in seconds
-        and not (claims._commit_id is null and claims.etl_tstamp in ({{ tidemark._own_etl_tstamps_expr(load) }}))
+        -- a claim of another tool tells its batch by etl time alone: of its earliest event or of its latest,
+        -- perhaps in seconds
+        and not (claims._commit_id is null
+            and claims.etl_tstamp in ({{ tidemark._own_etl_tstamps_expr(load) }}))
     group by claims.event_id, claims.fingerprint
 ),
 
@@ -142,7 +146,8 @@ claimed_ids as (
     from (
         select
             *,
-            row_number() over (partition by event_id order by _until desc nulls last, fingerprint asc nulls last) as _nth
+            row_number() over (partition by event_id order by _until desc nulls last,
+                fingerprint asc nulls last) as _nth
         from claimed
     )
     where _nth <= 2

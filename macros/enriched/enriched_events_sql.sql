@@ -8,7 +8,8 @@ with read_lines as (
         value,
         startswith(value, '{') and not contains(value, '\t') as _is_json,
         -- in an array before its hash, because Spark's parser passes over what follows a value
-        if(startswith(value, '{') and not contains(value, '\t'), concat('[', value, ',', xxhash64(value), ']'), null) as _json
+        if(startswith(value, '{') and not contains(value, '\t'),
+            concat('[', value, ',', xxhash64(value), ']'), null) as _json
     from {{ arrived }}
 ),
 
@@ -17,7 +18,8 @@ parsed_lines as (
         _row,
         value,
         _is_json,
-        -- lone surrogates become question marks; names that are the same by that would fail below, and with it the load
+        -- lone surrogates become question marks; names that are the same by that would fail below, and with
+        -- it the load
         if(
             _json rlike '(?i)\\\\ud[89a-f]' and try_parse_json(cast(try_parse_json(_json) as string)) is null,
             null,
@@ -55,7 +57,8 @@ split_lines as (
             {{ tidemark.json_fields() | join(',\n            ') }}
         ))
         else split(value, '\t', -1)
-    end, '_flattened', {{ tidemark.flattened_members_expr() | indent(4) }}))) split_line as _fields, _flattened
+    end, '_flattened', {{ tidemark.flattened_members_expr() | indent(4) }}))) split_line as _fields,
+        _flattened
 )
 
 select
@@ -65,8 +68,10 @@ select
         when not is_valid_utf8(value) then 'unreadable: no UTF-8'
         when _is_json and _fields is null then 'unreadable: no JSON object'
         when size(_fields) <> {{ tidemark.canonical_columns() | length }}
-            then concat('unreadable: ', size(_fields), ' fields, expected {{ tidemark.canonical_columns() | length }}')
-        else concat('unreadable: entities without their schema in ', nullif({{ tidemark.lost_members_expr() | indent(8) }}, ''))
+            then concat('unreadable: ', size(_fields),
+                ' fields, expected {{ tidemark.canonical_columns() | length }}')
+        else concat('unreadable: entities without their schema in ',
+            nullif({{ tidemark.lost_members_expr() | indent(8) }}, ''))
     end as _unreadable,
     {%- for column in tidemark.canonical_columns() %}
     nullif(get(_fields, {{ loop.index0 }}), '') as {{ tidemark.quote_identifier(column['name']) }}
@@ -105,7 +110,8 @@ from split_lines
 {%- macro flattened_members_expr() -%}
 if(_is_json, map_keys(map_filter(
     try_variant_get(_document, '$', 'map<string, variant>'),
-    (name, part) -> name rlike '^(contexts|unstruct_event)_.' and try_cast(part as string) not in ('', '[]', '{}')
+    (name, part) -> name rlike '^(contexts|unstruct_event)_.'
+        and try_cast(part as string) not in ('', '[]', '{}')
 )), null)
 {%- endmacro -%}
 
@@ -114,7 +120,8 @@ if(_is_json, map_keys(map_filter(
 {%- set names = tidemark.canonical_columns() | map(attribute='name') | list -%}
 array_join(array_sort(filter(_flattened, name -> if(
     startswith(name, 'contexts_'),
-    coalesce(nullif(get(_fields, {{ names.index('contexts') }}), ''), get(_fields, {{ names.index('derived_contexts') }}), ''),
+    coalesce(nullif(get(_fields, {{ names.index('contexts') }}), ''),
+        get(_fields, {{ names.index('derived_contexts') }}), ''),
     coalesce(get(_fields, {{ names.index('unstruct_event') }}), '')
 ) = '')), ', ')
 {%- endmacro -%}
@@ -134,17 +141,20 @@ with typed_rows as (
         _row,
         {{ tidemark.raw_payload_expr(columns) }} as _line,
         {{ '_reject_reason' if '_reject_reason' in types else 'cast(null as string)' }} as _rejected,
-        {{ 'cast(_original_id as string)' if '_original_id' in types else 'cast(null as string)' }} as _original_id,
+        {{ 'cast(_original_id as string)' if '_original_id' in types
+            else 'cast(null as string)' }} as _original_id,
         {%- for column in tidemark.canonical_columns() %}
         {%- set name = tidemark.quote_identifier(column['name']) %}
         {%- set found = types.get(column['name']) %}
         {%- set value = 'cast(null as ' ~ column['type'] ~ ')' %}
-        {%- if found %}{% set value = tidemark.cast_by_name_expr(name, found, column['type'])['value'] %}{% endif %}
+        {%- if found %}{% set value = tidemark.cast_by_name_expr(name, found,
+            column['type'])['value'] %}{% endif %}
         {%- if found and found not in [column['type'], 'void'] and column['type'] != 'string' %}
             {%- do problems.append('if(' ~ name ~ ' is not null and ' ~ value ~ " is null, 'cast_failed: "
                 ~ column['name'] ~ "', null)") %}
         {%- endif %}
-        {{ "nullif(" ~ value ~ ", '')" if column['name'] in ['event_id', 'event_fingerprint'] else value }} as {{ name }},
+        {{ "nullif(" ~ value ~ ", '')" if column['name'] in ['event_id', 'event_fingerprint']
+            else value }} as {{ name }},
         {%- endfor %}
         {{ "nullif(concat_ws(', ', " ~ problems | join(', ') ~ "), '')" if problems
             else 'cast(null as string)' }} as _failed
@@ -160,7 +170,8 @@ opened_rows as (
         {%- if not is_judged %},
         struct(
             {%- for column in tidemark.canonical_columns() if column['name'] not in left_out %}
-            nullif({{ tidemark.canonical_text_of_expr(column) }}, '') as {{ tidemark.quote_identifier(column['name']) }}{{ ',' if not loop.last }}
+            nullif({{ tidemark.canonical_text_of_expr(column) }},
+                '') as {{ tidemark.quote_identifier(column['name']) }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as _texts
         {%- endif %}
@@ -172,7 +183,8 @@ select
     _line,
     coalesce(_rejected, nullif(concat_ws(', ',
         if(coalesce(_original_id, event_id) is null, 'null_value: event_id', null),
-        if(collector_tstamp is null and coalesce(_failed, '') not like '%collector_tstamp%', 'null_value: collector_tstamp', null),
+        if(collector_tstamp is null and coalesce(_failed, '') not like '%collector_tstamp%',
+            'null_value: collector_tstamp', null),
         {%- if is_judged %}
         if(event_fingerprint is null, 'null_value: event_fingerprint', null),
         {%- endif %}

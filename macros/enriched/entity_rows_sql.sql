@@ -5,11 +5,13 @@ with stored as (
         {{ load['commit_id'] }} as _commit_id,
         coalesce(decided._new_id, lower(events.event_id)) as _root_id,
         {{ 'events.collector_tstamp' if cfg['is_rows']
-            else tidemark.canonical_value_expr({'name': 'collector_tstamp', 'type': 'timestamp'}) }} as _root_tstamp,
+            else tidemark.canonical_value_expr({'name': 'collector_tstamp', 'type': 'timestamp'}) }}
+                as _root_tstamp,
         {%- for name in ['contexts', 'unstruct_event', 'derived_contexts'] %}
         {{ tidemark.envelope_expr(name, 'events.' ~ name) }} as _{{ name }},
         {%- endfor %}
-        if(decided._new_id is null {{ 'or events._original_id is not null' if cfg['is_rows'] }}, null, lower(events.event_id)) as _duplicate_of
+        if(decided._new_id is null {{ 'or events._original_id is not null' if cfg['is_rows'] }}, null,
+            lower(events.event_id)) as _duplicate_of
     from {{ events }} as events
     left join {{ decided }} as decided on events._row = decided._row
     where
@@ -38,7 +40,8 @@ with stored as (
 {%- endmacro -%}
 
 {%- macro _exploded_entities_sql() -%}
-{%- set entity = "named_struct('field', {field}, 'position', {position}, 'uri', {x}.schema, 'data', to_json({x}.data))" -%}
+{%- set entity = "named_struct('field', {field}, 'position', {position}, 'uri', {x}.schema, 'data', "
+    ~ "to_json({x}.data))" -%}
 -- outer: of an inner one Spark makes a filter that parses the JSON once more
 exploded as (
     select
@@ -74,7 +77,8 @@ addressed as (
 )
 
 select /*+ rebalance(vendor, name, model) */
-    named_struct('vendor', _parts[0], 'name', _parts[1], 'format', _parts[2], 'version', _parts[3]) as `schema`,
+    named_struct('vendor', _parts[0], 'name', _parts[1], 'format', _parts[2], 'version',
+        _parts[3]) as `schema`,
     data,
     named_struct(
         'root_id', _root_id,

@@ -26,7 +26,8 @@ with opened as (
 select
     _row,
     lower({{ 'coalesce(_original_id, event_id)' if cfg['is_rows'] else 'event_id' }}) as _event_id,
-    {{ tidemark.fingerprint_expr(cfg['fingerprint_ignore']) if not cfg['is_rows'] else 'event_fingerprint' }} as _fingerprint,
+    {{ tidemark.fingerprint_expr(cfg['fingerprint_ignore']) if not cfg['is_rows']
+        else 'event_fingerprint' }} as _fingerprint,
     {{ typed['etl_tstamp'] }} as _etl_tstamp,
     {{ typed['collector_tstamp'] }} as _collector_tstamp,
     xxhash64(_line) as _line_hash,

@@ -6,7 +6,8 @@ from {{ states }}
 where
     relation = {{ tidemark.string_literal(relation) }}
     and kind = 'populate_manifest'
-    and get_json_object(details, '$.from') {{ '<>' if of_others else '=' }} {{ tidemark.string_literal(events | string) }}
+    and get_json_object(details,
+        '$.from') {{ '<>' if of_others else '=' }} {{ tidemark.string_literal(events | string) }}
 order by commit_id asc nulls last
 {%- endmacro -%}
 

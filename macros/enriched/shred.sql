@@ -34,7 +34,8 @@ where
     {%- if not found -%}
         {%- do tidemark.raise_error('usage',
             "shred('" ~ schema
-                ~ "') is not a pattern of one schema. Write vendor/name/format/model-revision-addition, such as 'iglu:com.acme/product/jsonschema/1-*-*'"
+                ~ "') is not a pattern of one schema. Write vendor/name/format/model-revision-addition, "
+                ~ "such as 'iglu:com.acme/product/jsonschema/1-*-*'"
         ) -%}
     {%- endif -%}
     {{return({'uri': schema, 'vendor': found.group(1), 'name': found.group(2), 'format': found.group(3),

@@ -1,14 +1,17 @@
 {#- Entities with their data as typed columns and `_reject_reason`. A column is filled from the property of
     its name, in camel case too (`target_url` from targetUrl), or from the one that it names. -#}
 {%- macro typed_entities_sql(columns, body, from_id, to_id, validate=none) -%}
-{%- set uri = "concat('iglu:', `schema`.vendor, '/', `schema`.name, '/', `schema`.format, '/', `schema`.version)" -%}
+{%- set uri = "concat('iglu:', `schema`.vendor, '/', `schema`.name, '/', `schema`.format, '/', "
+    ~ "`schema`.version)" -%}
 {%- set problems, values = [], [] -%}
 {%- for column in columns -%}
     {%- set value = '_values[' ~ loop.index0 ~ ']' -%}
     {%- set typed = tidemark.variant_value_expr(value, column['type']) -%}
     {%- do values.append(typed['value'] ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
     {%- set failed = tidemark.string_literal('cast_failed: ' ~ column['name']) -%}
-    {%- if typed['failed'] -%}{%- do problems.append('if(' ~ typed['failed'] ~ ', ' ~ failed ~ ', null)') -%}{%- endif -%}
+    {%- if typed['failed'] -%}
+        {%- do problems.append('if(' ~ typed['failed'] ~ ', ' ~ failed ~ ', null)') -%}
+    {%- endif -%}
     {%- if column.get('not_null') -%}
         {%- do problems.append('if(' ~ tidemark.is_json_null_expr(value) ~ ', '
             ~ tidemark.string_literal('null_value: ' ~ column['name']) ~ ', null)') -%}
@@ -50,7 +53,8 @@ select
     coalesce({{ validate }}({{ uri }}, data), nullif(concat_ws(', ', {{ problems | join(', ') if problems
         else 'null' }}), '')) as _reject_reason,
     {%- else %}
-    nullif(concat_ws(', ', {{ problems | join(',\n        ') if problems else 'null' }}), '') as _reject_reason,
+    nullif(concat_ws(', ', {{ problems | join(',\n        ') if problems else 'null' }}),
+        '') as _reject_reason,
     {%- endif %}
     concat('{"schema":"', {{ uri }}, '","data":', data, '}') as _raw_payload
 from opened

@@ -11,7 +11,8 @@
     {%- set opening = '(?s)^(.*?"data"[ \\t\\r\\n]*:[ \\t\\r\\n]*\\[)[ \\t\\r\\n]*' -%}
     {{ return(
         'case when ' ~ derived_contexts
-            ~ " is null then concat('{\"schema\":\"iglu:com.snowplowanalytics.snowplow/contexts/jsonschema/1-0-1\",\"data\":[', "
+            ~ " is null then "
+            ~ "concat('{\"schema\":\"iglu:com.snowplowanalytics.snowplow/contexts/jsonschema/1-0-1\",\"data\":[', "
         ~ duplicate ~ ", ']}') when " ~ derived_contexts ~ ' rlike '
             ~ tidemark.string_literal('(?>' ~ opening ~ ')\\]') ~ ' then regexp_replace('
         ~ derived_contexts ~ ', ' ~ tidemark.string_literal(opening) ~ ", concat('$1', " ~ replacement

@@ -15,7 +15,8 @@ identified as (
     select
         *,
         case
-            when _supplied_num is not null then concat_ws('|', 'num', _database, _table, _supplied_num, _operation)
+            when _supplied_num is not null
+                then concat_ws('|', 'num', _database, _table, _supplied_num, _operation)
             when _offset is not null then concat_ws('|', 'offset', _database, _table, _offset, _operation)
             {%- if batch.get('by_content') %}
             else 'content'
@@ -31,7 +32,8 @@ identified as (
 )
 
 select
-    * except (_is_ours, _is_broken, _is_malformed, _tidemark_has_infinity, _is_tombstone, _time_is_broken, _raw_payload, _operation),
+    * except (_is_ours, _is_broken, _is_malformed, _tidemark_has_infinity, _is_tombstone, _time_is_broken,
+        _raw_payload, _operation),
     {#- What a snapshot brings it has read, whatever it is called: the log tells by this where one began. #}
     if(_is_snapshot and _operation in ('INSERT', 'UPSERT'), 'READ', _operation) as _operation,
     {{ tidemark.shown_text_expr('_raw_payload', '_is_malformed') }} as _raw_payload,
@@ -39,7 +41,8 @@ select
         when _is_tombstone then 'ignored'
         when _is_broken then 'unreadable'
         {#- whose it is, other statements of the batch may tell #}
-        when _operation in ({{ tidemark.ddl_operations() | join(', ') }}) and not (_is_malformed or _time_is_broken) then 'ddl'
+        when _operation in ({{ tidemark.ddl_operations() | join(', ') }})
+            and not (_is_malformed or _time_is_broken) then 'ddl'
         when not _is_ours or _operation = 'COMMIT' then 'ignored'
         when _is_malformed or _tidemark_has_infinity then 'unreadable'
         when _time_is_broken then 'unreadable'
@@ -75,7 +78,9 @@ from identified
     {%- set least = (cfg['table'] or '').split('.') | length -%}
     {%- for table in tables -%}
         {%- set parts = table.split('.') -%}
-        {%- for number in range(1, parts | length - least + 1) -%}{%- do short.append(parts[number:] | join('.') | lower) -%}{%- endfor -%}
+        {%- for number in range(1, parts | length - least + 1) -%}
+            {%- do short.append(parts[number:] | join('.') | lower) -%}
+        {%- endfor -%}
     {%- endfor -%}
     {{ return('(' ~ is_one ~ '\nor (_database is null and lower(' ~ name ~ ') in ('
         ~ tidemark.string_literals(short | unique) ~ ')))' if short else is_one) }}
@@ -87,14 +92,16 @@ from identified
 select
     * except (_message, _fields, _own, _former, _has_before, _time_text, _number_text),
     {{ time }} as _event_time,
-    _fields is null or not {{ tidemark.is_one_json_expr('_raw_payload') }} or (_number_text is not null and _supplied_num is null) as _is_broken,
+    _fields is null or not {{ tidemark.is_one_json_expr('_raw_payload') }}
+        or (_number_text is not null and _supplied_num is null) as _is_broken,
     {{ tidemark._has_infinity_expr('cast(_message as string)', '_raw_payload') }} as _tidemark_has_infinity,
     is_variant_null(_message) as _is_tombstone,
     _time_text is not null and {{ time }} is null as _time_is_broken,
     {{ tidemark._line_identity_expr(cfg, batch.get('identifying', [])) }} as _content,
     if(_operation = 'DELETE' and _has_before, cast(null as map<string,string>), _own) as _after,
     case
-        when _operation = 'DELETE' and _has_before then map_zip_with(_own, _former, (name, own, former) -> coalesce(own, former))
+        when _operation = 'DELETE'
+            and _has_before then map_zip_with(_own, _former, (name, own, former) -> coalesce(own, former))
         when _has_before then _former
     end as _before
 from (
@@ -105,10 +112,14 @@ from (
         _fields['{{ column['name'] }}'] as {{ column['name'] }},
         {%- endfor %}
         coalesce(_fields['_is_snapshot'] = 'true', false) as _is_snapshot,
-        coalesce(upper(_fields['_operation']), {{ "'UPSERT'" if cfg['format'] == 'rows' else 'null' }}) as _operation,
+        coalesce(upper(_fields['_operation']),
+            {{ "'UPSERT'" if cfg['format'] == 'rows' else 'null' }}) as _operation,
         _fields['_sequence_num'] as _number_text,
-        map_filter(_fields, (name, text) -> not startswith(name, '_before_') and name not in ({{ tidemark.string_literals(tidemark.event_columns() | map(attribute='name')) }})) as _own,
-        transform_keys(map_filter(_fields, (name, text) -> startswith(name, '_before_')), (name, text) -> substr(name, 9)) as _former,
+        map_filter(_fields, (name, text) -> not startswith(name, '_before_')
+            and name not in ({{ tidemark.string_literals(tidemark.event_columns()
+                | map(attribute='name')) }})) as _own,
+        transform_keys(map_filter(_fields, (name, text) -> startswith(name, '_before_')),
+            (name, text) -> substr(name, 9)) as _former,
         exists(map_keys(_fields), name -> startswith(name, '_before_')) as _has_before,
         try_cast(_fields['_sequence_num'] as bigint) as _supplied_num,
         _fields['_event_time'] as _time_text
@@ -137,7 +148,9 @@ from (
 
 {%- macro _canonical_typed_messages_sql(cfg, batch, arrived, columns) -%}
 {%- set supplied = {} -%}
-{%- for column in columns -%}{%- do supplied.update({column['name'] | lower: tidemark.quote_identifier(column['name'])}) -%}{%- endfor -%}
+{%- for column in columns -%}
+    {%- do supplied.update({column['name'] | lower: tidemark.quote_identifier(column['name'])}) -%}
+{%- endfor -%}
 {%- set landing_num = supplied.get('_landing_num', 'cast(null as bigint)') -%}
 {%- set line_num = batch.get('line_num', '_landing_num') if '_landing_num' in supplied else landing_num -%}
 {#- What a row looks like does not change where its file is read again. -#}
@@ -146,13 +159,16 @@ from (
 {%- set meta = tidemark.event_columns() -%}
 {%- set ours = meta | map(attribute='name') | list + ['_landing_num', '_file'] -%}
 {%- set others = [] -%}
-{%- for column in columns if column['name'] | lower not in ours + ['_raw_payload'] -%}{%- do others.append(column['name']) -%}{%- endfor -%}
+{%- for column in columns if column['name'] | lower not in ours + ['_raw_payload'] -%}
+    {%- do others.append(column['name']) -%}
+{%- endfor -%}
 select
     {%- for name in others %}
     {{ tidemark._own_or_former_expr(columns, name, supplied) }},
     {%- endfor %}
     {%- for column in meta if column['name'] not in ['_sequence_num', '_operation', '_is_snapshot'] %}
-    {{ 'cast(' ~ supplied.get(column['name'], 'null') ~ ' as ' ~ column['type'] ~ ')' }} as {{ column['name'] }},
+    {{ 'cast(' ~ supplied.get(column['name'], 'null') ~ ' as ' ~ column['type']
+        ~ ')' }} as {{ column['name'] }},
     {%- endfor %}
     coalesce({{ supplied.get('_is_snapshot', 'false') }}, false) as _is_snapshot,
     coalesce(upper({{ supplied.get('_operation', 'cast(null as string)') }}), {{ "'UPSERT'"
@@ -176,9 +192,13 @@ from {{ arrived }}
 {%- macro _own_or_former_expr(columns, name, supplied) -%}
     {%- set quoted = tidemark.quote_identifier(name) -%}
     {%- set types = {} -%}
-    {%- for column in columns -%}{%- do types.update({column['name'] | lower: column['type']}) -%}{%- endfor -%}
+    {%- for column in columns -%}
+        {%- do types.update({column['name'] | lower: column['type']}) -%}
+    {%- endfor -%}
     {%- set former = '_before_' ~ name | lower -%}
-    {%- if '_operation' not in supplied or types.get(former) != types[name | lower] -%}{{ return(quoted) }}{%- endif -%}
+    {%- if '_operation' not in supplied or types.get(former) != types[name | lower] -%}
+        {{ return(quoted) }}
+    {%- endif -%}
     {{ return("if(upper(" ~ supplied['_operation'] ~ ") = 'DELETE', coalesce(" ~ quoted ~ ', '
         ~ supplied[former] ~ '), ' ~ quoted ~ ') as ' ~ quoted) }}
 {%- endmacro -%}
@@ -211,12 +231,15 @@ from {{ arrived }}
 {%- macro _line_identity_expr(cfg, identifying) -%}
     {%- if cfg['format'] != 'rows' -%}{{ return('md5(cast(_message as string))') }}{%- endif -%}
     {%- set names = [] -%}
-    {%- for name in identifying -%}{%- do names.append(tidemark.string_literal(name | lower)) -%}{%- endfor -%}
+    {%- for name in identifying -%}
+        {%- do names.append(tidemark.string_literal(name | lower)) -%}
+    {%- endfor -%}
     {%- set left = (' and lower(name) not in (' ~ names | join(', ') ~ ')') if names else '' -%}
     {{ return(
         'md5(cast(if(exists(map_keys(_fields), name -> _fields[name] is null' ~ left
             ~ '), parse_json(to_json(map_filter('
-        ~ "try_variant_get(_message, '$', 'map<string,variant>'), (name, value) -> not (is_variant_null(value)" ~ left ~ ')))), _message) as string))'
+        ~ "try_variant_get(_message, '$', 'map<string,variant>'), (name, value) -> not "
+        ~ "(is_variant_null(value)" ~ left ~ ')))), _message) as string))'
     ) }}
 {%- endmacro -%}
 
@@ -224,7 +247,8 @@ from {{ arrived }}
 {%- macro event_columns() -%}
     {{ return(tidemark.columns_of(
         '_database string, _table string, _offset string, _sequence_num bigint, _transaction_id string, '
-        ~ '_is_snapshot boolean, _event_time timestamp, _operation string, _schema string, _primary_key string, _prev_table string'
+        ~ '_is_snapshot boolean, _event_time timestamp, _operation string, _schema string, _primary_key '
+        ~ 'string, _prev_table string'
     )) }}
 {%- endmacro -%}
 

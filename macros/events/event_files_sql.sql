@@ -19,7 +19,8 @@ present_and_landed as (
     select
         *,
         cast(null as bigint) as _file_number,
-        cast(null as struct<_is_whole: boolean, _file_size: bigint, _file_time: timestamp, _file_number: bigint>) as _read_before,
+        cast(null as struct<_is_whole: boolean, _file_size: bigint, _file_time: timestamp,
+            _file_number: bigint>) as _read_before,
         cast(null as bigint) as _commit_id
     from present
     union all
@@ -61,7 +62,8 @@ select
 from files
 where
     _file_size is not null
-    and (_last is null or not _last._is_whole or _last._file_size <> _file_size or _last._file_time <> _file_time)
+    and (_last is null or not _last._is_whole or _last._file_size <> _file_size
+        or _last._file_time <> _file_time)
 order by _file asc nulls last
 {%- else %}
 
@@ -96,13 +98,16 @@ select
     _metadata.file_path as _file,
     _metadata.file_block_start as _block,
     monotonically_increasing_id() as _row
-from {{ 'parquet' if is_parquet else 'text' }}.{{ tidemark.quote_identifier(location) }}{{ " with ('mergeSchema' 'true')" if is_parquet }}
+from {{ 'parquet' if is_parquet
+    else 'text' }}.{{ tidemark.quote_identifier(location) }}{{ " with ('mergeSchema' 'true')" if is_parquet }}
 where _metadata.file_path in ({{ tidemark.string_literals(files | map(attribute='_file')) }})
 {%- endmacro -%}
 
 {#- Whether one of these files was read before. -#}
 {%- macro files_read_again(files) -%}
-    {%- for file in files if file['_arrival_number'] != file['_file_number'] -%}{{ return(true) }}{%- endfor -%}
+    {%- for file in files if file['_arrival_number'] != file['_file_number'] -%}
+        {{ return(true) }}
+    {%- endfor -%}
     {{ return(false) }}
 {%- endmacro -%}
 
@@ -112,7 +117,9 @@ where _metadata.file_path in ({{ tidemark.string_literals(files | map(attribute=
 {%- macro line_num_expr(files) -%}
     {%- if not tidemark.files_read_again(files) -%}{{ return('_landing_num') }}{%- endif -%}
     {%- set later = [] -%}
-    {%- for file in files | sort(attribute='_arrival_number') -%}{%- do later.append(file['_arrival_number'] - file['_file_number']) -%}{%- endfor -%}
+    {%- for file in files | sort(attribute='_arrival_number') -%}
+        {%- do later.append(file['_arrival_number'] - file['_file_number']) -%}
+    {%- endfor -%}
     {%- set place = 'cast(shiftright(_landing_num, 32) - ' ~ files | map(attribute='_arrival_number') | min
         ~ ' as int)' -%}
     {{ return('(_landing_num - coalesce(get(array(' ~ later | join(', ') ~ '), ' ~ place
@@ -143,13 +150,15 @@ split_starts as (
     select
         split_lines._file,
         split_lines._block,
-        files._file_number * 4294967296 + 1 - split_lines._first_row + coalesce(sum(split_lines._line_count) over (
+        files._file_number * 4294967296 + 1 - split_lines._first_row + coalesce(sum(split_lines._line_count)
+            over (
             partition by split_lines._file
             order by split_lines._block asc nulls last
             rows between unbounded preceding and 1 preceding
         ), 0) as _offset_of_rows
     from split_lines
-    inner join (values {{ numbers | join(', ') }}) as files (_file, _file_number) on split_lines._file = files._file
+    inner join (values {{ numbers | join(', ') }}) as files (_file, _file_number)
+        on split_lines._file = files._file
 )
 
 select /*+ broadcast(split_starts) */

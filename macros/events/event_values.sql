@@ -19,7 +19,9 @@
 {%- macro _is_made_up_expr(plan, column) -%}
     {%- if plan.get('decoded') -%}{{ return(tidemark.quote_identifier('_tidemark_made_up_'
         ~ column['name'])) }}{%- endif -%}
-    {%- if column['type'] != 'date' and not column['type'].startswith('timestamp') -%}{{ return('_is_key_image') }}{%- endif -%}
+    {%- if column['type'] != 'date' and not column['type'].startswith('timestamp') -%}
+        {{ return('_is_key_image') }}
+    {%- endif -%}
     {{ return('(_is_key_image or _is_key_image is not null and '
         ~ tidemark.quote_identifier('_tidemark_text_' ~ column['name'])
         ~ " rlike '^(0|1970-01-01([T ]00:00:00[.0]*)?Z?)$')") }}
@@ -48,7 +50,9 @@
 {%- endmacro -%}
 
 {%- macro _reads_by_schema(plan) -%}
-    {%- for column in plan['source_columns'] if not plan['typed'] and tidemark._is_read_by_schema(column) -%}{{ return(true) }}{%- endfor -%}
+    {%- for column in plan['source_columns'] if not plan['typed'] and tidemark._is_read_by_schema(column) -%}
+        {{ return(true) }}
+    {%- endfor -%}
     {{ return(false) }}
 {%- endmacro -%}
 
@@ -71,7 +75,9 @@
     {%- if not plan['typed'] -%}
         {%- if not is_shared -%}{{ return(name) }}{%- endif -%}
         {%- if column['not_null'] -%}{{ return('coalesce(' ~ name ~ ', ' ~ value ~ ')') }}{%- endif -%}
-        {%- if plan.get('decoded') -%}{{ return('if(_has_before, ' ~ name ~ ', ' ~ value ~ ')') }}{%- endif -%}
+        {%- if plan.get('decoded') -%}
+            {{ return('if(_has_before, ' ~ name ~ ', ' ~ value ~ ')') }}
+        {%- endif -%}
         {%- set given = [] -%}
         {%- for source in column['sources'] -%}
             {%- do given.append('map_contains_key(_before, ' ~ tidemark.string_literal(source) ~ ')') -%}
@@ -83,7 +89,9 @@
     {%- endif -%}
     {%- set before = 'cast(' ~ (name if column['before_arrived'] else 'null') ~ ' as ' ~ column['type']
         ~ ')' -%}
-    {%- if not is_shared or not plan['keys'] | selectattr('before_arrived') | list -%}{{ return(before) }}{%- endif -%}
+    {%- if not is_shared or not plan['keys'] | selectattr('before_arrived') | list -%}
+        {{ return(before) }}
+    {%- endif -%}
     {%- if not column['before_arrived'] -%}{{ return(value) }}{%- endif -%}
     {{ return('coalesce(' ~ before ~ ', ' ~ value ~ ')' if column['not_null'] else before) }}
 {%- endmacro -%}

@@ -25,7 +25,8 @@ select
     if(log._source_operation in ('DELETE', 'MOVE_OUT'), 'delete', 'upsert') as _tidemark_effect,
     {%- else %}
     log._row_hash as _tidemark_group,
-    case when log._source_operation in ('DELETE', 'MOVE_OUT') then -1 when log._source_operation = 'UPDATE' then 0 else 1 end as _tidemark_step,
+    case when log._source_operation in ('DELETE', 'MOVE_OUT') then -1
+        when log._source_operation = 'UPDATE' then 0 else 1 end as _tidemark_step,
     {%- endif %}
     log._unsupplied,
     {{ tidemark.event_order_expr(cfg, 'log') }} as _tidemark_order,
@@ -79,7 +80,9 @@ group by existing._row_hash
 
 {%- macro _null_meta_list(cfg, plan) -%}
     {%- set types = {} -%}
-    {%- for column in tidemark.event_log_columns(plan) -%}{%- do types.update({column['name']: column['type']}) -%}{%- endfor -%}
+    {%- for column in tidemark.event_log_columns(plan) -%}
+        {%- do types.update({column['name']: column['type']}) -%}
+    {%- endfor -%}
     {%- set terms = [] -%}
     {%- for name in tidemark.event_meta_columns(cfg) -%}
         {%- do terms.append('cast(null as ' ~ types[name] ~ ') as ' ~ name) -%}

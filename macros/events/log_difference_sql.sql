@@ -24,24 +24,32 @@ from derived
 
 differences as (
     select
-        if(derived._event_id is null{% if heals %} or (derived._source_operation = 'ADD_COLUMN' and {{ tidemark._derived_operation_expr(heals) }} = 'N'){% endif %}, null, struct({{ tidemark._wanted_list(plan, columns) }},
+        if(derived._event_id is null{%
+            if heals %} or (derived._source_operation = 'ADD_COLUMN'
+                and {{ tidemark._derived_operation_expr(heals) }} = 'N'){% endif %}, null,
+                    struct({{ tidemark._wanted_list(plan, columns) }},
             coalesce(logged._business_date, {{ today }}) as _business_date,
             coalesce(logged._eff_start_date, {{ today }}) as _eff_start_date,
             coalesce(logged._batch_id, {{ '' if cfg['on_tie'] == 'content'
-                else 'if(derived._tidemark_order.batch > 0, derived._tidemark_order.batch, null), ' }}{{ load['batch_id'] }}) as _batch_id,
+                else 'if(derived._tidemark_order.batch > 0, derived._tidemark_order.batch, null), '
+                }}{{ load['batch_id'] }}) as _batch_id,
             cast(null as bigint) as _supersedes)) as wanted,
         if(logged._event_id is null, null, struct({{ tidemark.column_list_expr(names + gone
             + columns[names | length:], 'logged') | replace('\n    ', ' ') }},
-            logged._business_date, logged._eff_start_date, logged._batch_id, logged._commit_id as _supersedes)) as replaced
+            logged._business_date, logged._eff_start_date, logged._batch_id,
+                logged._commit_id as _supersedes)) as replaced
     from derived
-    full outer join (select *{% if heals %}, {{ tidemark._kept_list(cfg, plan) | indent(8) }}{% endif %} from {{ sources['existing'] }} where _key_hash is not null) as logged
+    full outer join (select *{%
+        if heals %}, {{ tidemark._kept_list(cfg, plan) | indent(8) }}{% endif %}
+            from {{ sources['existing'] }} where _key_hash is not null) as logged
         on
             derived.{{ '_key_hash' if plan['keyed'] else '_tidemark_group' }} = logged.{{ '_key_hash'
                 if plan['keyed'] else '_tidemark_group' }}
             and derived._event_id = logged._event_id
             and derived._source_operation = logged._source_operation
             {%- if not plan['keyed'] %}
-            and (derived._source_operation not in ('TRUNCATE', 'SNAPSHOT') or derived._key_hash = logged._key_hash)
+            and (derived._source_operation not in ('TRUNCATE', 'SNAPSHOT')
+                or derived._key_hash = logged._key_hash)
             {%- endif %}
     where
         not (
@@ -115,8 +123,12 @@ from (
     first. -#}
 {%- macro _changes_of_gone_expr(plan, names) -%}
     {%- set gone, present = [], [] -%}
-    {%- for column in plan['kept_gone'] -%}{%- do gone.extend([column['name'], column['hash_name']]) -%}{%- endfor -%}
-    {%- for column in plan['columns'] -%}{%- do present.extend([column['name'], column['hash_name']]) -%}{%- endfor -%}
+    {%- for column in plan['kept_gone'] -%}
+        {%- do gone.extend([column['name'], column['hash_name']]) -%}
+    {%- endfor -%}
+    {%- for column in plan['columns'] -%}
+        {%- do present.extend([column['name'], column['hash_name']]) -%}
+    {%- endfor -%}
     {{ return('array_except(' ~ names ~ ', array('
         ~ tidemark.string_literals(present | reject('in', gone) | unique) ~ '))') }}
 {%- endmacro -%}
@@ -129,6 +141,7 @@ from (
 
 {#- The columns that it changes. -#}
 {%- macro _derived_changes_expr(plan) -%}
-    {{ return('if(logged._changes_gone and logged._changed_columns is not null, array_union(coalesce(derived._changed_columns, cast(array() as array<string>)), '
+    {{ return('if(logged._changes_gone and logged._changed_columns is not null, '
+        ~ 'array_union(coalesce(derived._changed_columns, cast(array() as array<string>)), '
         ~ tidemark._changes_of_gone_expr(plan, 'logged._changed_columns') ~ '), derived._changed_columns)') }}
 {%- endmacro -%}

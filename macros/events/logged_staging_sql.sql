@@ -24,7 +24,9 @@
 select
     {%- for column in tidemark.staging_columns(cfg, plan) %}
     {%- set name = column['name'] %}
-    {{ 'cast(null as ' ~ column['type'] ~ ')' if name in untold else told.get(name, 'log.' ~ name) }} as {{ tidemark.quote_identifier(name) }} {{- ',' if not loop.last }}
+    {{ 'cast(null as ' ~ column['type'] ~ ')' if name in untold
+        else told.get(name, 'log.' ~ name) }} as {{ tidemark.quote_identifier(name) }} {{- ','
+            if not loop.last }}
     {%- endfor %}
 from {{ relations['log'] }} as log
 left join {{ relations['log'] }} as departures

@@ -69,7 +69,8 @@ copies as (
                 sequence(greatest(_tidemark_count, 0) + 1, _tidemark_count_before), array()
             )
             else array(greatest(
-                case when _source_operation = 'READ' then _tidemark_read when _tidemark_step > 0 then _tidemark_count else _tidemark_count_before end, 1
+                case when _source_operation = 'READ' then _tidemark_read
+                    when _tidemark_step > 0 then _tidemark_count else _tidemark_count_before end, 1
             ))
         end) as _tidemark_copy
     from counts
@@ -111,7 +112,8 @@ derived as (
 select
     {{ tidemark.column_list_expr(names) }},
     _row_hash as _tidemark_group,
-    case when _source_operation = 'DELETE' then -1 when _row_hash = _before_row_hash then 0 else 1 end as _tidemark_step,
+    case when _source_operation = 'DELETE' then -1
+        when _row_hash = _before_row_hash then 0 else 1 end as _tidemark_step,
     {{ 'cast(_ordinal as bigint)' if '_ordinal' in tidemark.counting_columns(cfg)
         else 'cast(null as bigint)' }} as _tidemark_nth,
     {{ tidemark.place_expr(cfg, sequence, "if(_source_operation = 'DELETE', 2, 1)", '_event_id',
@@ -143,13 +145,16 @@ where _is_usable and _before_row_hash <> _row_hash
 {%- macro _copy_counts_sql(values, never_below) -%}
 {%- set before_read = 'coalesce(_tidemark_sum_before_read, 0)'
     ~ (' - least(coalesce(_tidemark_least, 0), 0)' if never_below else '') -%}
-{%- set so_far = 'order by _tidemark_order asc nulls first rows between unbounded preceding and current row' -%}
+{%- set so_far = 'order by _tidemark_order asc nulls first rows between unbounded preceding and current '
+    ~ 'row' -%}
 segments as (
     select
         *,
-        count_if(_tidemark_step is null) over (partition by _tidemark_group {{ so_far }}) as _tidemark_segment,
+        count_if(_tidemark_step is null)
+            over (partition by _tidemark_group {{ so_far }}) as _tidemark_segment,
         coalesce(
-            _tidemark_nth, count_if(_source_operation = 'READ') over (partition by _tidemark_group, _offset {{ so_far }})
+            _tidemark_nth, count_if(_source_operation = 'READ')
+                over (partition by _tidemark_group, _offset {{ so_far }})
         ) as _tidemark_read
     from timeline
 ),
@@ -160,14 +165,16 @@ starts as (
     select
         *,
         coalesce(
-            last_value(if(_tidemark_step is null, if(_source_operation = 'SNAPSHOT', coalesce(_tidemark_reads, 0), 0), null), true)
+            last_value(if(_tidemark_step is null,
+                if(_source_operation = 'SNAPSHOT', coalesce(_tidemark_reads, 0), 0), null), true)
                 over (partition by _tidemark_group {{ so_far }}),
             0
         ) as _tidemark_start
     from (
         select
             *,
-            max(if(_source_operation = 'READ', _tidemark_read, null)) over (partition by _tidemark_group, _offset {{ so_far }}) as _tidemark_reads
+            max(if(_source_operation = 'READ', _tidemark_read, null))
+                over (partition by _tidemark_group, _offset {{ so_far }}) as _tidemark_reads
         from segments
     )
 ),
@@ -175,10 +182,13 @@ starts as (
 sums as (
     select
         *,
-        sum(if(_source_operation = 'READ', 0, _tidemark_step)) over (partition by _tidemark_group, _tidemark_segment {{ so_far }}) as _tidemark_sum,
-        max(if(_source_operation = 'READ', _tidemark_read, null)) over (partition by _tidemark_group, _tidemark_segment {{ so_far }}) as _tidemark_most,
+        sum(if(_source_operation = 'READ', 0, _tidemark_step))
+            over (partition by _tidemark_group, _tidemark_segment {{ so_far }}) as _tidemark_sum,
+        max(if(_source_operation = 'READ', _tidemark_read, null))
+            over (partition by _tidemark_group, _tidemark_segment {{ so_far }}) as _tidemark_most,
         last_value(struct({{ values | replace('\n    ', ' ') }}), true) over (
-            partition by _tidemark_group order by _tidemark_step is null desc nulls first, _tidemark_order asc nulls first
+            partition by _tidemark_group order by _tidemark_step is null desc nulls first,
+                _tidemark_order asc nulls first
             rows between unbounded preceding and unbounded following
         ) as _tidemark_image
     from starts
@@ -203,7 +213,8 @@ counted as (
         *,
         case
             when _tidemark_step is null or _tidemark_most is null
-                then _tidemark_start + coalesce(_tidemark_sum, 0) {{- ' - least(coalesce(_tidemark_least, 0), 0)' if never_below }}
+                then _tidemark_start + coalesce(_tidemark_sum,
+                    0) {{- ' - least(coalesce(_tidemark_least, 0), 0)' if never_below }}
             else greatest(_tidemark_start + {{ before_read }}, _tidemark_most)
                 + coalesce(_tidemark_sum, 0) - coalesce(_tidemark_sum_before_read, 0)
         end as {{ '_tidemark_level' if never_below else '_tidemark_count' }}
@@ -224,7 +235,9 @@ held as (
 counts as (
     select
         *,
-        coalesce(lag(_tidemark_count) over (partition by _tidemark_group order by _tidemark_order asc nulls first), 0) as _tidemark_count_before
+        coalesce(lag(_tidemark_count)
+            over (partition by _tidemark_group order by _tidemark_order asc nulls first),
+                0) as _tidemark_count_before
     from {{ 'held' if never_below else 'counted' }}
 ),
 {%- endmacro -%}

@@ -27,13 +27,16 @@ arrived as (
         {%- if column['key'] %}
         timeline.{{ quoted }},
         {%- else %}
-        if(moved._event_id is not null and array_contains(timeline._unsupplied, {{ tidemark.string_literal(column['name']) }}), moved._image.{{ quoted }}, timeline.{{ quoted }}) as {{ quoted }},
+        if(moved._event_id is not null
+            and array_contains(timeline._unsupplied, {{ tidemark.string_literal(column['name']) }}),
+                moved._image.{{ quoted }}, timeline.{{ quoted }}) as {{ quoted }},
         {%- endif %}
         {%- endfor %}
         timeline.* except ({{ values | replace('\n    ', ' ') }})
     from timeline
     left join {{ sources['moved'] }} as moved
-        on timeline._event_id = moved._event_id and timeline._source_operation = 'MOVE_IN' and timeline._moved_from = moved._moved_from
+        on timeline._event_id = moved._event_id and timeline._source_operation = 'MOVE_IN'
+            and timeline._moved_from = moved._moved_from
 ),
 {%- else -%}
 arrived as (
@@ -63,7 +66,9 @@ lives as (
     select
         *,
         coalesce(_tidemark_last.is_row, false)
-        {%- if load['table_events'] %} and not coalesce(_tidemark_last_bound > _tidemark_last.position, false){% endif %} as _tidemark_is_there
+        {%- if load['table_events'] %}
+            and not coalesce(_tidemark_last_bound > _tidemark_last.position,
+                false){% endif %} as _tidemark_is_there
     from preceded
 ),
 
@@ -80,7 +85,8 @@ compared as (
     select
         *,
         last_value(
-            if(_tidemark_effect in ('upsert', 'base') or (_tidemark_effect = 'fill' and _tidemark_is_there), {{ image }}, null), true
+            if(_tidemark_effect in ('upsert', 'base') or (_tidemark_effect = 'fill' and _tidemark_is_there),
+                {{ image }}, null), true
         ) over ({{ prior }}) as _tidemark_before
     from hashed
 ),
@@ -105,7 +111,8 @@ compared as (
     {%- set value = names | join('.') -%}
     {%- set is_struct = tidemark._nested_kind(type) == 'struct' -%}
     {%- set missing = 'coalesce(arrays_overlap(_unsupplied, array(' ~ held_by | join(', ') ~ ')), false)' -%}
-    {%- set given = "_tidemark_effect in ('upsert', 'base') and (not _tidemark_is_there or _source_operation <=> 'MOVE_IN' or not " ~ missing ~ ')' -%}
+    {%- set given = "_tidemark_effect in ('upsert', 'base') and (not _tidemark_is_there or "
+        ~ "_source_operation <=> 'MOVE_IN' or not " ~ missing ~ ')' -%}
     {%- if load['fills'] -%}
         {%- set given = given ~ " or _tidemark_effect = 'fill' and _tidemark_is_there and not " ~ missing -%}
     {%- endif -%}
@@ -155,12 +162,17 @@ filled as (
             _tidemark_effect in ('upsert', 'fill'),
             last_value(
                 if(
-                    _tidemark_effect in ('upsert', 'base') and (not _tidemark_is_there or _source_operation <=> 'MOVE_IN' or not coalesce(array_contains(_unsupplied, {{ tidemark.string_literal(name) }}), false))
+                    _tidemark_effect in ('upsert', 'base')
+                        and (not _tidemark_is_there or _source_operation <=> 'MOVE_IN'
+                            or not coalesce(array_contains(_unsupplied, {{ tidemark.string_literal(name) }}),
+                                false))
                     {%- if load['fills'] %}
-                    or _tidemark_effect = 'fill' and _tidemark_is_there and not array_contains(_unsupplied, {{ tidemark.string_literal(name) }})
+                    or _tidemark_effect = 'fill' and _tidemark_is_there
+                        and not array_contains(_unsupplied, {{ tidemark.string_literal(name) }})
                     {%- endif %},
                     struct(if(
-                        coalesce(array_contains(_unsupplied, {{ tidemark.string_literal(name) }}), false) and not _source_operation <=> 'MOVE_IN',
+                        coalesce(array_contains(_unsupplied, {{ tidemark.string_literal(name) }}), false)
+                            and not _source_operation <=> 'MOVE_IN',
                         null, {{ quoted }}
                     ) as value),
                     null
@@ -222,7 +234,8 @@ derived as (
                     then if(_tidemark_before._row_hash = _row_hash, {{ "'N'" if plan.get('kept_gone')
                         else "if(_tidemark_effect = 'upsert', 'N', null)" }}, 'U')
                 when _tidemark_effect = 'delete' then if(_tidemark_is_there, 'D', 'N')
-                when _tidemark_effect = 'close' and _tidemark_is_there and _tidemark_bound > _tidemark_last.position then 'D'
+                when _tidemark_effect = 'close' and _tidemark_is_there
+                    and _tidemark_bound > _tidemark_last.position then 'D'
             end as _tidemark_operation
         from compared
     ) as compared

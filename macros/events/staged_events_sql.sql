@@ -47,12 +47,15 @@ select
     _reject_reason is null and not _is_duplicate as _is_usable,
     {%- if plan['keyed'] %}
     {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'],
-        only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _key_hash,
+        only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')")
+            | indent(4) }} as _key_hash,
     {{ 'coalesce(_departed_key_hash, ' if known.get('departures') }}{{ tidemark.row_hash_expr(plan['keys'],
-        cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(cfg, plan)) | indent(4) }}{{ ')' if known.get('departures') }} as _before_key_hash
+        cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(cfg, plan)) | indent(4) }}{{ ')'
+            if known.get('departures') }} as _before_key_hash
     {%- else %}
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'],
-        only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _row_hash,
+        only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')")
+            | indent(4) }} as _row_hash,
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], '_image_before',
         only_if="_reject_reason is null and _source_operation = 'UPDATE'") | indent(4) }} as _before_row_hash
     {%- endif %}
@@ -76,7 +79,8 @@ contents as (
         case
             when not _is_usable or _is_snapshot or _tidemark_effect not in ('upsert', 'delete') then null
             when _tidemark_effect = 'delete' then 'deleted'
-            else concat_ws('|', {{ tidemark.row_hash_expr(plan['compared'], cfg['hash']) | indent(12) }}, array_join(array_sort(_unsupplied), '|'))
+            else concat_ws('|', {{ tidemark.row_hash_expr(plan['compared'], cfg['hash']) | indent(12) }},
+                array_join(array_sort(_unsupplied), '|'))
         end as _tidemark_content
     from hashed
 ),
@@ -86,7 +90,8 @@ firsts as (
         *,
         first_value(_tidemark_content, true) over (
             partition by _key_hash, {{ sequence }}
-            order by _landing_num asc nulls last, if(_tidemark_effect = 'delete', 2, 1) asc nulls last, _event_id asc nulls last
+            order by _landing_num asc nulls last, if(_tidemark_effect = 'delete', 2, 1) asc nulls last,
+                _event_id asc nulls last
             rows between unbounded preceding and current row
         ) as _tidemark_first
     from contents
@@ -97,7 +102,8 @@ tied as (
         firsts.*,
         coalesce(
             {%- if known.get('log') %}
-            if(logged._known_contents is null, _tidemark_content <> _tidemark_first, not array_contains(logged._known_contents, _tidemark_content)),
+            if(logged._known_contents is null, _tidemark_content <> _tidemark_first,
+                not array_contains(logged._known_contents, _tidemark_content)),
             {%- else %}
             _tidemark_content <> _tidemark_first,
             {%- endif %}
@@ -111,7 +117,8 @@ tied as (
             {{ sequence }} as _known_sequence,
             collect_set(if(_source_operation = 'DELETE', 'deleted', _row_hash)) as _known_contents
         from {{ known['log'] }}
-        where {{ tidemark.in_force_expr() }} and _source_operation in ('INSERT', 'READ', 'UPDATE', 'UPSERT', 'MOVE_IN', 'DELETE')
+        where {{ tidemark.in_force_expr() }}
+            and _source_operation in ('INSERT', 'READ', 'UPDATE', 'UPSERT', 'MOVE_IN', 'DELETE')
         group by _key_hash, {{ sequence }}
     ) as logged
         on firsts._key_hash = logged._known_key_hash and firsts.{{ sequence }} <=> logged._known_sequence
@@ -231,11 +238,14 @@ given as (
         *
         {%- for column in plan['source_columns'] if not column['key'] %}
         {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) %},
-        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}{{ ' or ' ~ tidemark._is_made_up_expr(plan, column) if column.get('orders') }}, null, {{ text }}) as {{ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) }}
+        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}{{ ' or '
+            ~ tidemark._is_made_up_expr(plan, column) if column.get('orders') }}, null,
+                {{ text }}) as {{ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) }}
         {%- endfor %}
         {%- for column in before if not column['key'] %}
         {%- set text = tidemark.quote_identifier('_tidemark_before_' ~ column['name']) %},
-        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}, null, {{ text }}) as {{ tidemark.quote_identifier('_tidemark_was_' ~ column['name']) }}
+        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}, null,
+            {{ text }}) as {{ tidemark.quote_identifier('_tidemark_was_' ~ column['name']) }}
         {%- endfor %}
     from texts
 ),
@@ -244,10 +254,12 @@ decoded as (
     select
         *
         {%- for column in plan['source_columns'] %},
-        {{ tidemark._decoded_expr(plan, column, '_tidemark_text_' if column['key'] else '_tidemark_given_') }} as {{ tidemark.quote_identifier(column['name']) }}
+        {{ tidemark._decoded_expr(plan, column, '_tidemark_text_' if column['key'] else '_tidemark_given_') }}
+            as {{ tidemark.quote_identifier(column['name']) }}
         {%- endfor %}
         {%- for column in before %},
-        {{ tidemark._decoded_expr(plan, column, '_tidemark_before_' if column['key'] else '_tidemark_was_') }} as {{ tidemark.quote_identifier('_before_' ~ column['name']) }}
+        {{ tidemark._decoded_expr(plan, column, '_tidemark_before_' if column['key'] else '_tidemark_was_') }}
+            as {{ tidemark.quote_identifier('_before_' ~ column['name']) }}
         {%- endfor %}
     from given
 ),
@@ -270,15 +282,18 @@ judged as (
         {{ 'if(' ~ ('not _has_before' if plan.get('decoded') else '_before is null') ~ ', null, '
             if not plan['typed'] }}named_struct(
             {%- for column in before %}
-            {{ tidemark.string_literal(column['name']) }}, {{ tidemark._before_value_expr(plan, column) }} {{- ',' if not loop.last }}
+            {{ tidemark.string_literal(column['name']) }},
+                {{ tidemark._before_value_expr(plan, column) }} {{- ',' if not loop.last }}
             {%- endfor %}
         ){{ ')' if not plan['typed'] }} as _image_before,
         {#- unlike array_compact(), which is a filter, Spark makes code of it #}
         array_except(array(
             {%- for column in plan['columns'] if not column['key'] %}
-            if({{ tidemark._unsupplied_expr(cfg, plan, column) }}, {{ tidemark.string_literal(column['name']) }}, null),
+            if({{ tidemark._unsupplied_expr(cfg, plan, column) }},
+                {{ tidemark.string_literal(column['name']) }}, null),
             {%- for path in tidemark.partial_paths(cfg, plan, column) if not column.get('stays') %}
-            if({{ tidemark._missing_field_expr(tidemark._typed_value_expr(plan, column), path) }}, {{ tidemark.string_literal(path | join('.')) }}, null),
+            if({{ tidemark._missing_field_expr(tidemark._typed_value_expr(plan, column), path) }},
+                {{ tidemark.string_literal(path | join('.')) }}, null),
             {%- endfor %}
             {%- endfor %}
             cast(null as string)

@@ -17,7 +17,8 @@ select
     coalesce(max(_is_usable and _source_operation = 'READ'), false) as has_reads,
     {#- the end of one is told only where there may have been one before #}
     count_if(_is_usable and _snapshot_mark = 'end') + count(distinct if(
-        _is_usable and _snapshot_mark in ('first', 'first_in_data_collection', 'last', 'last_in_data_collection'), _offset, null
+        _is_usable and _snapshot_mark in ('first', 'first_in_data_collection', 'last',
+            'last_in_data_collection'), _offset, null
     )) as snapshot_count,
     count(distinct if(_is_usable and _is_snapshot, _offset, null)) as read_count,
     count_if(_is_usable and _is_snapshot and _offset is null) as unplaced_count,

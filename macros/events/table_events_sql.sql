@@ -8,7 +8,9 @@
     staged, load)) -%}{%- endif -%}
 {%- for statement in load['statements'] -%}{%- do parts.append(tidemark._statement_sql(cfg, plan, statement,
     load)) -%}{%- endfor -%}
-{%- if load['late'] -%}{%- do parts.append(tidemark._logged_table_events_sql(cfg, plan, relations, load)) -%}{%- endif -%}
+{%- if load['late'] -%}
+    {%- do parts.append(tidemark._logged_table_events_sql(cfg, plan, relations, load)) -%}
+{%- endif -%}
 {{ parts | join('\nunion all\n') }}
 {%- endmacro -%}
 
@@ -53,7 +55,8 @@ select
     'close' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
     {{ place }} as _tidemark_order,
-    if({{ first_read }} is null, {{ place }}, {{ tidemark.place_expr(cfg, first_read, '0', "''") }}) as _tidemark_bound,
+    if({{ first_read }} is null, {{ place }},
+        {{ tidemark.place_expr(cfg, first_read, '0', "''") }}) as _tidemark_bound,
     'SNAPSHOT' as _source_operation,
     ends._event_id,
     ends._sequence_num,
@@ -69,7 +72,8 @@ from (
     select
         _offset,
         coalesce(
-            max(if(_source_operation = 'SNAPSHOT', _event_id, null)), md5(concat_ws('|', 'snapshot', _offset, max(_event_id)))
+            max(if(_source_operation = 'SNAPSHOT', _event_id, null)),
+                md5(concat_ws('|', 'snapshot', _offset, max(_event_id)))
         ) as _event_id,
         min({{ read }}) as first_read,
         max({{ read if cfg['sequence_by'] else sequence }}) as last_read,
@@ -81,7 +85,8 @@ from (
     group by _offset
     having
         max(_snapshot_mark in ('last', 'last_in_data_collection', 'end'))
-        or max({{ sequence }}) < (select max({{ sequence }}) from {{ staged }} where _reject_reason is null and not _is_snapshot)
+        or max({{ sequence }}) < (select max({{ sequence }}) from {{ staged }} where _reject_reason is null
+            and not _is_snapshot)
 ) as ends
 {%- if load['log'] %}
 left join (
@@ -115,7 +120,8 @@ left join (
     {%- if open_snapshot %}
     union
     select _offset from {{ log_relation }}
-    where _source_operation = 'READ' and _offset is not null and _commit_id >= {{ open_snapshot }} and {{ tidemark.in_force_expr() }}
+    where _source_operation = 'READ' and _offset is not null and _commit_id >= {{ open_snapshot }}
+        and {{ tidemark.in_force_expr() }}
     {%- else %}
     group by _offset
     {%- endif %}
@@ -150,10 +156,12 @@ select
 from {{ relations['log'] }} as log
 left semi join (
     select _offset from {{ relations['log'] }}
-    where _source_operation = 'READ' and _commit_id >= {{ load['open_snapshot'] }} and {{ tidemark.in_force_expr() }}
+    where _source_operation = 'READ' and _commit_id >= {{ load['open_snapshot'] }}
+        and {{ tidemark.in_force_expr() }}
 ) as read on log._offset = read._offset
 left anti join (
-    select _offset from {{ relations['log'] }} where _source_operation = 'SNAPSHOT' and _operation = 'T' and {{ tidemark.in_force_expr() }}
+    select _offset from {{ relations['log'] }} where _source_operation = 'SNAPSHOT' and _operation = 'T'
+        and {{ tidemark.in_force_expr() }}
 ) as ended on log._offset = ended._offset
 where log._source_operation = 'READ' and {{ tidemark.in_force_expr(alias='log') }}
 {%- endif %}
@@ -178,7 +186,8 @@ select
     '{{ statement['effect'] }}' as _tidemark_effect,
     {{ 'array(' ~ others | join(', ') ~ ')' if statement.get('column') and others
         else 'cast(null as array<string>)' }} as _unsupplied,
-    {{ place if not cfg['sequence_by'] or load['log'] else 'cast(null as ' ~ load['order_type'] ~ ')' }} as _tidemark_order,
+    {{ place if not cfg['sequence_by'] or load['log']
+        else 'cast(null as ' ~ load['order_type'] ~ ')' }} as _tidemark_order,
     {{ (place if statement['effect'] == 'close' and (not cfg['sequence_by'] or load['log'])
         else 'cast(null as ' ~ load['order_type'] ~ ')') }} as _tidemark_bound,
     {{ tidemark.string_literal(statement['operation']) }} as _source_operation,
@@ -188,7 +197,8 @@ select
     {{ '(select max(_sequence_by) from ' ~ load['log'] ~ ')' if load['log']
         else 'cast(null as ' ~ plan['sequence_type'] ~ ')' }} as _sequence_by,
     {%- endif %}
-    cast({{ tidemark.string_literal(statement['event_time']) if statement.get('event_time') else 'null' }} as timestamp) as _event_time,
+    cast({{ tidemark.string_literal(statement['event_time']) if statement.get('event_time')
+        else 'null' }} as timestamp) as _event_time,
     cast(null as string) as _transaction_id,
     cast(null as string) as _offset,
     cast(null as string) as _moved_from,
@@ -202,13 +212,15 @@ select
     {{ 'cast(null as ' ~ column['type'] ~ ') as ' ~ tidemark.quote_identifier(column['name'])
         if column['sensitive'] else 'logged.' ~ tidemark.quote_identifier(column['name']) }},
     {%- endfor %}
-    case logged._source_operation when 'TRUNCATE' then 'close' when 'SNAPSHOT' then 'close' when 'ADD_COLUMN' then 'fill' else 'none' end as _tidemark_effect,
+    case logged._source_operation when 'TRUNCATE' then 'close' when 'SNAPSHOT' then 'close'
+        when 'ADD_COLUMN' then 'fill' else 'none' end as _tidemark_effect,
     {{ tidemark._unfilled_expr(plan) | indent(4) }} as _unsupplied,
     {{ tidemark.event_order_expr(cfg, 'logged') }} as _tidemark_order,
     case
         when logged._source_operation = 'TRUNCATE' then {{ tidemark.event_order_expr(cfg, 'logged') }}
         {%- if cfg['format'] == 'debezium' %}
-        when logged._source_operation = 'SNAPSHOT' and reads.first_read is null then {{ tidemark.event_order_expr(cfg, 'logged') }}
+        when logged._source_operation = 'SNAPSHOT'
+            and reads.first_read is null then {{ tidemark.event_order_expr(cfg, 'logged') }}
         {%- endif %}
         when logged._source_operation = 'SNAPSHOT' then {{ tidemark.place_expr(cfg, 'reads.first_read', '0',
             "''") }}

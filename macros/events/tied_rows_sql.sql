@@ -29,7 +29,8 @@ from (
             on
                 staged._is_usable and log._key_hash = staged._key_hash
                 and {{ tidemark.sequence_expr(cfg, 'log') }} <=> {{ tidemark.sequence_expr(cfg, 'staged') }}
-        where {{ tidemark.in_force_expr(alias='log') }} and log._source_operation not in ('TRUNCATE', 'SNAPSHOT', 'ADD_COLUMN')
+        where {{ tidemark.in_force_expr(alias='log') }}
+            and log._source_operation not in ('TRUNCATE', 'SNAPSHOT', 'ADD_COLUMN')
         {%- endif %}
     )
     group by _key_hash, _place

@@ -90,29 +90,37 @@ where _is_usable and {{ moved }} and not _tidemark_is_pair
 pairs as (
     select
         *,
-        _source_operation = 'MOVE_IN' and _tidemark_next.effect = 'delete' and _tidemark_next.transaction <=> _transaction_id as _tidemark_pair_in,
-        _tidemark_effect = 'delete' and _tidemark_last.operation = 'MOVE_IN' and _tidemark_last.transaction <=> _transaction_id as _tidemark_pair_out
+        _source_operation = 'MOVE_IN' and _tidemark_next.effect = 'delete'
+            and _tidemark_next.transaction <=> _transaction_id as _tidemark_pair_in,
+        _tidemark_effect = 'delete' and _tidemark_last.operation = 'MOVE_IN'
+            and _tidemark_last.transaction <=> _transaction_id as _tidemark_pair_out
     from (
         select
             *,
-            lead(struct(_tidemark_effect as effect, _transaction_id as transaction)) over ({{ whole }}) as _tidemark_next,
-            lag(struct(_source_operation as operation, _transaction_id as transaction)) over ({{ whole }}) as _tidemark_last
+            lead(struct(_tidemark_effect as effect, _transaction_id as transaction))
+                over ({{ whole }}) as _tidemark_next,
+            lag(struct(_source_operation as operation, _transaction_id as transaction))
+                over ({{ whole }}) as _tidemark_last
         from arrived
     )
 ),
 
 settled as (
     select
-        * except (_tidemark_next, _tidemark_last, _tidemark_pair_in, _tidemark_pair_out, _tidemark_unpaired, _tidemark_bound_then),
+        * except (_tidemark_next, _tidemark_last, _tidemark_pair_in, _tidemark_pair_out, _tidemark_unpaired,
+            _tidemark_bound_then),
         coalesce(
-            _tidemark_pair_out and _tidemark_unpaired.is_row and not coalesce(_tidemark_bound_then > _tidemark_unpaired.position, false), false
+            _tidemark_pair_out and _tidemark_unpaired.is_row
+                and not coalesce(_tidemark_bound_then > _tidemark_unpaired.position, false), false
         ) as _tidemark_is_other_row
     from (
         select
             *,
             last_value(
                 if(
-                    _tidemark_effect in ('upsert', 'delete', 'base') and not coalesce(_tidemark_pair_in, false) and not coalesce(_tidemark_pair_out, false),
+                    _tidemark_effect in ('upsert', 'delete', 'base')
+                        and not coalesce(_tidemark_pair_in, false)
+                            and not coalesce(_tidemark_pair_out, false),
                     struct(_tidemark_order as position, _tidemark_effect <> 'delete' as is_row),
                     null
                 ), true
@@ -149,9 +157,11 @@ select
     max_by(departures._image, departures._tidemark_order) as _image
 from compared as arrivals
 inner join departures
-    on arrivals._moved_from = departures._key_hash and departures._tidemark_order.sequence <= arrivals._tidemark_order.sequence
+    on arrivals._moved_from = departures._key_hash
+        and departures._tidemark_order.sequence <= arrivals._tidemark_order.sequence
 where
-    arrivals._source_operation = 'MOVE_IN' and size(coalesce(arrivals._unsupplied, cast(array() as array<string>))) > 0
+    arrivals._source_operation = 'MOVE_IN'
+        and size(coalesce(arrivals._unsupplied, cast(array() as array<string>))) > 0
     and departures._tidemark_effect = 'delete'
 group by arrivals._event_id, arrivals._moved_from
 {%- endmacro -%}

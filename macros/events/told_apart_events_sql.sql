@@ -28,7 +28,8 @@ identified as (
         {%- if paired %},
         {#- A change of the key comes as a delete and an insert at one position. #}
         if(
-            _may_be_move and lag(_source_operation) over (partition by _group order by _landing_num asc nulls last) = 'DELETE',
+            _may_be_move and lag(_source_operation)
+                over (partition by _group order by _landing_num asc nulls last) = 'DELETE',
             lag(_image_before) over (partition by _group order by _landing_num asc nulls last),
             null
         ) as _moved_from
@@ -63,7 +64,8 @@ select
     {{ is_duplicate }} as _is_duplicate
 from copies
 {%- if known.get('log') %}
-left join (select distinct _event_id from {{ known['log'] }} where {{ tidemark.in_force_expr() }}) as known_events
+left join (select distinct _event_id from {{ known['log'] }}
+    where {{ tidemark.in_force_expr() }}) as known_events
     on copies._event_id = known_events._event_id
 {%- endif %}
 {%- if departures %}
@@ -139,7 +141,8 @@ counted as (
             {{ base }}, _is_repeated, _delivery order by _landing_num asc nulls last
         ) {%- if known.get('staging') %} + if(
             delivered._delivery = 0
-            and (delivered._total_order is null or delivered._total_order > coalesce(counted_before._known_order, 0)),
+            and (delivered._total_order is null
+                or delivered._total_order > coalesce(counted_before._known_order, 0)),
             coalesce(counted_before._known_copies, 0),
             0
         ) {%- endif %}) as _ordinal
@@ -154,7 +157,8 @@ counted as (
         from {{ known['staging'] }}
         group by _identity, _content
     ) as counted_before
-        on delivered._identity = counted_before._known_identity and delivered._content = counted_before._known_content
+        on delivered._identity = counted_before._known_identity
+            and delivered._content = counted_before._known_content
     {%- endif %}
 ),
 

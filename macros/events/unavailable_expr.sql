@@ -29,7 +29,9 @@
         '{' ~ quoted ~ ':' ~ quoted ~ '}',
         '{' ~ quoted ~ ': ' ~ quoted ~ '}',
     ] -%}
-        {%- if tidemark.string_literal(form) not in forms -%}{%- do forms.append(tidemark.string_literal(form)) -%}{%- endif -%}
+        {%- if tidemark.string_literal(form) not in forms -%}
+            {%- do forms.append(tidemark.string_literal(form)) -%}
+        {%- endif -%}
     {%- endfor -%}
     {{ return('coalesce(' ~ text ~ ' in (' ~ forms | join(', ') ~ '), false)') }}
 {%- endmacro -%}

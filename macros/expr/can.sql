@@ -22,13 +22,15 @@
         'run_workers': 'extracts and events are loaded by Spark SQL',
         'call_python': 'nothing: what calls it writes, which takes our adapter',
         'register_functions': 'a registry of schemas is refused, as data is validated in Python',
-        'know_pepper': 'a pepper with a quote is an error of Spark, which may show it: it is in the environment of the server',
+        'know_pepper': 'a pepper with a quote is an error of Spark, which may show it: it is in the '
+            ~ 'environment of the server',
         'hide_literals': "the key that is erased stands in statements, and so in dbt's log",
         'trim_log': "bounds of values in Delta's log, which it drops after 30 days",
         'keep_plan': 'a plan as tables, `plan: true`; `tidemark plan` is refused',
         'cache_views': 'cached views, worked out again by each reader that plans',
         'ask_catalog': 'describe and show statements',
-        'parse_expressions': 'an expression of the YAML that is none is an error of the statement that it is put into',
+        'parse_expressions': 'an expression of the YAML that is none is an error of the statement that it '
+            ~ 'is put into',
         'run_alone': 'statements that are tried again',
         'report_errors': "dbt's own words for an error, with the macros that were at work",
     }) }}

@@ -69,7 +69,8 @@
 
     {%- do tidemark.raise_error('configuration',
         'cannot hash ' ~ column ~ ': a value of type ' ~ data_type ~ ' has no canonical text. '
-        ~ 'Cast the column to another type in the model, or list it under meta.tidemark.ignore so that it is carried but not compared'
+        ~ 'Cast the column to another type in the model, or list it under meta.tidemark.ignore so that it '
+        ~ 'is carried but not compared'
         ~ (' (Spark shortened the type: raise spark.sql.debug.maxToStringFields)'
             if tidemark.is_shortened(type) else '')
     ) -%}

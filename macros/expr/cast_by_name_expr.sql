@@ -61,7 +61,9 @@
                 'failed': none} -%}
         {%- endif -%}
         {%- do fields.append(tidemark.string_literal(field['name']) ~ ', ' ~ item['value']) -%}
-        {%- if item['failed'] -%}{%- do failed.append('coalesce(' ~ item['failed'] ~ ', false)') -%}{%- endif -%}
+        {%- if item['failed'] -%}
+            {%- do failed.append('coalesce(' ~ item['failed'] ~ ', false)') -%}
+        {%- endif -%}
     {%- endfor -%}
     {{ return({
         'value': 'if(' ~ v ~ ' is null, null, named_struct(' ~ fields | join(', ') ~ '))',
@@ -113,7 +115,9 @@
                 ~ tidemark.quoted_type(field['type'])) -%}
         {%- endfor -%}
     {%- else -%}
-        {%- for part in tidemark._type_parts(inner) -%}{%- do parts.append(tidemark.quoted_type(part | trim)) -%}{%- endfor -%}
+        {%- for part in tidemark._type_parts(inner) -%}
+            {%- do parts.append(tidemark.quoted_type(part | trim)) -%}
+        {%- endfor -%}
     {%- endif -%}
     {{ return(kind ~ '<' ~ parts | join(',') ~ '>') }}
 {%- endmacro -%}

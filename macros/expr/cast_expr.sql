@@ -26,7 +26,9 @@
 
 {#- True where `arrived` has a value that cast_expr() could not read; none for a column that is not cast. -#}
 {%- macro cast_failed_expr(column, arrived) -%}
-    {%- if column['source_name'] is none or column['source_type'] == column['type'] -%}{{ return(none) }}{%- endif -%}
+    {%- if column['source_name'] is none or column['source_type'] == column['type'] -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- set value = "nullif(trim(" ~ arrived ~ "), '')" if column['source_type'] == 'string' else arrived -%}
     {%- if tidemark._nested_kind(column['type']) -%}
         {{ return(tidemark.cast_by_name_expr(value, column['source_type'], column['type'])['failed']) }}

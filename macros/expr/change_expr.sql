@@ -22,7 +22,9 @@
     none of a delete. -#}
 {%- macro change_json_expr(plan, images) -%}
     {%- set parts = ["'{\"event_type\":\"'", tidemark._event_type_expr(), "'\"'"] -%}
-    {%- if 'change' in images -%}{%- do parts.extend(["',\"change\":'", tidemark._change_text_expr(plan)]) -%}{%- endif -%}
+    {%- if 'change' in images -%}
+        {%- do parts.extend(["',\"change\":'", tidemark._change_text_expr(plan)]) -%}
+    {%- endif -%}
     {%- for name in ['pre_image', 'post_image'] if name.split('_')[0] in images -%}
         {%- do parts.extend(["',\"" ~ name ~ "\":'",
             "coalesce(" ~ tidemark._json_expr('_' ~ name) ~ ", 'null')"]) -%}
@@ -37,7 +39,8 @@
 {#- JSON with every digit of a time, in UTC whatever the session's zone is. -#}
 {%- macro _json_expr(struct, nulls='true') -%}
     {{ return("to_json(" ~ struct ~ ", map('ignoreNullFields', '" ~ ('false' if nulls == 'true' else 'true')
-        ~ "', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'))") }}
+        ~ "', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', "
+        ~ "'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'))") }}
 {%- endmacro -%}
 
 {#- A column's new value where it changed: NULL elsewhere, and of a delete. -#}
@@ -59,7 +62,8 @@
     {%- endfor -%}
     {%- if not values -%}{{ return("'{}'") }}{%- endif -%}
     {%- set values_text = tidemark._json_expr('named_struct(' ~ values | join(', ') ~ ')', nulls='false') -%}
-    {{ return("case\n        when _operation = 'D' then '{}'\n        else concat(\n            '{',\n            array_join(array_compact(array(\n                nullif(regexp_extract("
+    {{ return("case\n        when _operation = 'D' then '{}'\n        else concat(\n            '{',\n      "
+        ~ "      array_join(array_compact(array(\n                nullif(regexp_extract("
         ~ values_text ~ ", '(?s)^.(.*).$', 1), ''),\n                " ~ nulls | join(',\n                ')
         ~ "\n            )), ','),\n            '}'\n        )\n    end") }}
 {%- endmacro -%}

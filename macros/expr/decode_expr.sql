@@ -210,7 +210,9 @@
 {#- A time or a duration below 1000 hours as `[-]HH:MM:SS[.ffffff]`, or as the number it is. -#}
 {%- macro _decode_time(text, encoding, type) -%}
     {%- set base = tidemark._base_type(type) -%}
-    {%- if base in ['bigint', 'int', 'smallint', 'tinyint', 'decimal'] -%}{{ return(tidemark._decode_auto(text, type, 1)) }}{%- endif -%}
+    {%- if base in ['bigint', 'int', 'smallint', 'tinyint', 'decimal'] -%}
+        {{ return(tidemark._decode_auto(text, type, 1)) }}
+    {%- endif -%}
     {%- if base != 'string' -%}{{ return('cast(null as ' ~ type ~ ')') }}{%- endif -%}
     {%- set n = 'try_cast(' ~ text ~ ' as bigint)' -%}
     {%- set second = {'time_millis': 1000, 'time_micros': 1000000, 'time_nanos': 1000000000}[encoding] -%}

@@ -17,7 +17,9 @@
 {#- What events are ordered by, so that every engine compares it alike: NULL is the least, and of NULL within
     a struct they think differently. A row that was adopted has none. -#}
 {%- macro comparable_expr(cfg, sequence) -%}
-    {%- if not cfg['sequence_by'] -%}{{ return('coalesce(' ~ sequence ~ ', -9223372036854775807)') }}{%- endif -%}
+    {%- if not cfg['sequence_by'] -%}
+        {{ return('coalesce(' ~ sequence ~ ', -9223372036854775807)') }}
+    {%- endif -%}
     {%- set names, fields = ['is_stream', 'position', 'supplied_num'],
         [sequence ~ ' is not null as is_told'] -%}
     {%- for name in tidemark._sequence_names(cfg) + names -%}

@@ -42,7 +42,9 @@
             {%- set item = tidemark.variant_value_expr('try_variant_get(' ~ v ~ ', ' ~ path ~ ", 'variant')",
                 field['type'], depth) -%}
             {%- do fields.append(tidemark.string_literal(field['name']) ~ ', ' ~ item['value']) -%}
-            {%- if item['failed'] -%}{%- do failed.append('coalesce(' ~ item['failed'] ~ ', false)') -%}{%- endif -%}
+            {%- if item['failed'] -%}
+                {%- do failed.append('coalesce(' ~ item['failed'] ~ ', false)') -%}
+            {%- endif -%}
         {%- endfor -%}
         {{ return({
             'value': 'if(' ~ opened ~ ' is null, null, named_struct(' ~ fields | join(', ') ~ '))',

@@ -23,7 +23,8 @@ with numbered_rows as (
         count(*) over ({{ whole }}) as _tidemark_copies,
         staged._key_hash is null
         or max(staged._reject_reason is not null) over ({{ whole }})
-        or max(staged._row_hash) over ({{ whole }}) <> min(staged._row_hash) over ({{ whole }}) as _tidemark_rejected
+        or max(staged._row_hash) over ({{ whole }}) <> min(staged._row_hash)
+            over ({{ whole }}) as _tidemark_rejected
     from {{ staged }} as staged
 ),
 
@@ -50,14 +51,16 @@ labelled_rows as (
         after._raw_payload,
         coalesce(after._tidemark_copies, 0) as _tidemark_copies,
         {%- if is_scoped %}
-        if(coalesce(after._tidemark_copy, 1) = 1, coalesce(before._tidemark_in_scope, 0), 0) as _tidemark_in_scope,
+        if(coalesce(after._tidemark_copy, 1) = 1, coalesce(before._tidemark_in_scope, 0),
+            0) as _tidemark_in_scope,
         {%- endif %}
         {{ tidemark._labels_expr(cfg, plan, existing) | indent(8) }}
     from arrived_rows as after
     {%- if existing and cfg['extract'] == 'delta' %}
     left outer join existing_rows as before on after._key_hash = before._key_hash
     {%- elif existing %}
-    full outer join {{ 'existing_rows' if is_scoped else existing }} as before on after._key_hash = before._key_hash
+    full outer join {{ 'existing_rows' if is_scoped else existing }} as before
+        on after._key_hash = before._key_hash
     {%- endif %}
     {%- if is_scoped %}
     where after._tidemark_copies is not null or before._tidemark_in_scope = 1
@@ -68,19 +71,22 @@ select
     {%- for column in plan['columns'] %}
     {%- set name = tidemark.quote_identifier(column['name']) %}
     {%- if existing %}
-    case when _operation in ('I', 'U') then {{ name }} when _operation = 'D' then {{ tidemark.before_name(column) }} end as {{ name }},
+    case when _operation in ('I', 'U') then {{ name }}
+        when _operation = 'D' then {{ tidemark.before_name(column) }} end as {{ name }},
     {%- else %}
     if(_operation = 'I', {{ name }}, null) as {{ name }},
     {%- endif %}
     {%- endfor %}
     _key_hash,
-    {{ "if(_operation = 'D', _tidemark_row_hash_before, _row_hash)" if existing else '_row_hash' }} as _row_hash,
+    {{ "if(_operation = 'D', _tidemark_row_hash_before, _row_hash)" if existing
+        else '_row_hash' }} as _row_hash,
     _operation,
     {%- if business_date %}
     date'{{ business_date }}' as _business_date,
     date'{{ business_date }}' as _eff_start_date,
     {%- endif %}
-    {{ "if(_operation = 'U', _changed_columns, null)" if existing else '_changed_columns' }} as _changed_columns,
+    {{ "if(_operation = 'U', _changed_columns, null)" if existing
+        else '_changed_columns' }} as _changed_columns,
     case when _operation = 'R' then coalesce(_reject_reason, 'duplicate_key') end as _reject_reason,
     case
         when _operation = 'R' then coalesce(_raw_payload, {{ tidemark.masked_json_expr(plan['columns'],
@@ -164,7 +170,9 @@ cast(null as array<string>) as _changed_columns
 {%- macro scope_names(cfg, plan) -%}
     {%- set lower = (cfg.get('scope') or []) | map('lower') | list -%}
     {%- set names = [] -%}
-    {%- for column in plan['columns'] if column['name'] | lower in lower -%}{%- do names.append(column['name']) -%}{%- endfor -%}
+    {%- for column in plan['columns'] if column['name'] | lower in lower -%}
+        {%- do names.append(column['name']) -%}
+    {%- endfor -%}
     {{ return(names) }}
 {%- endmacro -%}
 

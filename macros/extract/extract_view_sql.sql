@@ -36,9 +36,11 @@ from (
 {%- else -%}
 create or replace temporary view {{ view }} as
 select *
-{%- if read_as %} except ({% for name in read_as %}{{ tidemark.quote_identifier(name) }}{{ ', ' if not loop.last }}{% endfor %}){% endif %}
+{%- if read_as %} except ({% for name
+    in read_as %}{{ tidemark.quote_identifier(name) }}{{ ', ' if not loop.last }}{% endfor %}){% endif %}
 {%- for name, type in read_as.items() %},
-    {{ tidemark.decode_expr(tidemark.quote_identifier(name), 'nanos', type) }} as {{ tidemark.quote_identifier(name) }}
+    {{ tidemark.decode_expr(tidemark.quote_identifier(name), 'nanos', type) }}
+        as {{ tidemark.quote_identifier(name) }}
 {%- endfor %} from {{ tidemark.file_relation_expr('parquet', path, cfg['options']) }}
 {%- endif -%}
 {%- endmacro -%}
@@ -162,7 +164,8 @@ from (
 with last_lines as (
     select
         file,
-        replace(rtrim(' \t\r', max(if(trim(value) in ('', '\r'), null, struct(block, place, value))).value), repeat({{ quote }}, 2), {{ quote }}) as line
+        replace(rtrim(' \t\r', max(if(trim(value) in ('', '\r'), null, struct(block, place, value))).value),
+            repeat({{ quote }}, 2), {{ quote }}) as line
     from (
         select
             value,
@@ -176,7 +179,8 @@ with last_lines as (
 ),
 
 endings as (
-    select explode(transform(array({{ tidemark.column_list_expr(names) | replace('\n', ' ') }}), value -> rtrim(' \t\r\n', value))) as ending
+    select explode(transform(array({{ tidemark.column_list_expr(names) | replace('\n', ' ') }}),
+        value -> rtrim(' \t\r\n', value))) as ending
     from {{ view }}
 )
 
@@ -285,7 +289,8 @@ select
     {%- for column in cfg['columns'] %}
     {%- set value = tidemark._json_value_expr(column) %}
     if({{ '_is_readable' if tidemark._is_nested(column)
-        else '_is_readable or ' ~ value ~ " rlike '^[ -~]*$'" }}, {{ value }}, null) as {{ tidemark.quote_identifier(column['name']) }},
+        else '_is_readable or ' ~ value ~ " rlike '^[ -~]*$'" }}, {{ value }},
+            null) as {{ tidemark.quote_identifier(column['name']) }},
     {%- endfor %}
     if(_is_readable, {{ tidemark._unreadable_json_expr(cfg) }}, null) as _unreadable,
     if(_is_readable, null, {{ tidemark.malformed_text_expr('value') }}) as _malformed
@@ -295,7 +300,8 @@ from (
         {{ tidemark._own_members_expr('value') }} as own_members,
         is_valid_utf8(value) as _is_readable,
         {{ tidemark._json_fields_expr(cfg,
-            "if(is_valid_utf8(value), value, decode(cast(value as binary), 'ISO-8859-1'))") | indent(4) }} as parsed
+            "if(is_valid_utf8(value), value, decode(cast(value as binary), 'ISO-8859-1'))")
+                | indent(4) }} as parsed
     from {{ tidemark._lines_relation_expr(cfg, path) }}
     where trim(value) <> ''
 )
@@ -327,7 +333,9 @@ select * from {{ tidemark.file_relation_expr('csv', path,
     {%- for name in names -%}
         {%- set place = loop.index0 | string -%}
         {%- if name == '_c' ~ place -%}{{ return(true) }}{%- endif -%}
-        {%- if name.endswith(place) -%}{%- do stems.append((name | lower)[:-(place | length)]) -%}{%- endif -%}
+        {%- if name.endswith(place) -%}
+            {%- do stems.append((name | lower)[:-(place | length)]) -%}
+        {%- endif -%}
     {%- endfor -%}
     {{ return(stems | unique | list | length < stems | length) }}
 {%- endmacro -%}
@@ -361,7 +369,9 @@ limit 1
         'nullValue': '\x01NULL\x01',
     } -%}
     {%- for name, value in options.items() -%}
-        {%- for default in merged.keys() | list if default | lower == name | lower -%}{%- do merged.pop(default) -%}{%- endfor -%}
+        {%- for default in merged.keys() | list if default | lower == name | lower -%}
+            {%- do merged.pop(default) -%}
+        {%- endfor -%}
         {#- the default would win over its other name -#}
         {%- do merged.update({'encoding' if name | lower in ['encoding', 'charset'] else name: value}) -%}
     {%- endfor -%}

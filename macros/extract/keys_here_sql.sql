@@ -13,7 +13,8 @@ from (
         _key_hash,
         _operation
     from {{ log_relation }}
-    where _business_date = date'{{ business_date }}' and _operation in ('I', 'D') and {{ tidemark.in_force_expr() }}
+    where _business_date = date'{{ business_date }}' and _operation in ('I', 'D')
+        and {{ tidemark.in_force_expr() }}
 ) as here
 left outer join (
     select

@@ -33,9 +33,12 @@ lives as (
         _key_hash,
         max(_next_date) as _next_date,
         max_by(_entry, _business_date) filter (where _kind = 'wanted') as _wanted,
-        max_by(_entry, _business_date) filter (where _kind = 'logged' and _business_date < {{ this_date }}) as _before,
-        max_by(_entry, _business_date) filter (where _kind = 'logged' and _business_date = {{ this_date }}) as _here,
-        max_by(_entry, _business_date) filter (where _kind = 'logged' and _business_date = _next_date) as _logged_next
+        max_by(_entry, _business_date)
+            filter (where _kind = 'logged' and _business_date < {{ this_date }}) as _before,
+        max_by(_entry, _business_date)
+            filter (where _kind = 'logged' and _business_date = {{ this_date }}) as _here,
+        max_by(_entry, _business_date)
+            filter (where _kind = 'logged' and _business_date = _next_date) as _logged_next
         {{- tidemark._logged_between_expr(this_date) | indent(8) if scoped }}
     from dated_entries
     group by _key_hash
@@ -61,7 +64,8 @@ transitions as (
                 'operation', case when _after is null then 'I' when _next is null then 'D' else 'U' end,
                 'changed', case
                     when _after is not null and _next is not null
-                        then {{ tidemark.changed_columns_expr(plan['compared'], '_after', '_next') | indent(20)
+                        then {{ tidemark.changed_columns_expr(plan['compared'], '_after', '_next')
+                            | indent(20)
                              if cfg['changed_columns'] else 'cast(null as array<string>)' }}
                 end,
                 'image', if(_next is null, _after, _next)
@@ -86,13 +90,19 @@ revised as (
     select
         _key_hash,
         inline(array(
-            named_struct('_date', {{ this_date }}, '_entry', if(_differs_here, _wanted, null), '_supersedes', cast(null as bigint)),
-            named_struct('_date', {{ this_date }}, '_entry', null, '_supersedes', if(_differs_here, _here.commit, null)),
-            named_struct('_date', _next_date, '_entry', if(_differs_next, _wanted_next, null), '_supersedes', cast(null as bigint)),
-            named_struct('_date', _next_date, '_entry', null, '_supersedes', if(_differs_next, _logged_next.commit, null))
+            named_struct('_date', {{ this_date }}, '_entry', if(_differs_here, _wanted, null), '_supersedes',
+                cast(null as bigint)),
+            named_struct('_date', {{ this_date }}, '_entry', null, '_supersedes',
+                if(_differs_here, _here.commit, null)),
+            named_struct('_date', _next_date, '_entry', if(_differs_next, _wanted_next, null), '_supersedes',
+                cast(null as bigint)),
+            named_struct('_date', _next_date, '_entry', null, '_supersedes',
+                if(_differs_next, _logged_next.commit, null))
             {%- if scoped %},
-            named_struct('_date', _gone_date, '_entry', if(_differs_gone, _wanted_gone, null), '_supersedes', cast(null as bigint)),
-            named_struct('_date', _logged_gone_date, '_entry', null, '_supersedes', if(_differs_gone, _logged_gone.commit, null))
+            named_struct('_date', _gone_date, '_entry', if(_differs_gone, _wanted_gone, null), '_supersedes',
+                cast(null as bigint)),
+            named_struct('_date', _logged_gone_date, '_entry', null, '_supersedes',
+                if(_differs_gone, _logged_gone.commit, null))
             {%- endif %}
         ))
     from differences
@@ -122,7 +132,8 @@ select
     _key_hash,
     _business_date,
     named_struct(
-        'commit', {{ commit }}, 'operation', _operation, 'changed', _changed_columns, 'image', struct({{ fields }})
+        'commit', {{ commit }}, 'operation', _operation, 'changed', _changed_columns, 'image',
+            struct({{ fields }})
     ) as _entry
 from {{ rows }} {{- '\nunion all\n' if not loop.last }}
 {%- endfor -%}
@@ -175,12 +186,14 @@ later_scopes as (
     select distinct
         _scope_date,
         {%- for name in scope %}
-        _scope_row.{{ tidemark.quote_identifier(name) }} as {{ tidemark.quote_identifier(name) }} {{- ',' if not loop.last }}
+        _scope_row.{{ tidemark.quote_identifier(name) }} as {{ tidemark.quote_identifier(name) }} {{- ','
+            if not loop.last }}
         {%- endfor %}
     from (
         select
             supplied._business_date as _scope_date,
-            max_by(struct({{ tidemark.column_list_expr(scope, 'log') | replace('\n    ', ' ') }}), log._business_date) as _scope_row
+            max_by(struct({{ tidemark.column_list_expr(scope, 'log') | replace('\n    ', ' ') }}),
+                log._business_date) as _scope_row
         from (
             select * from {{ relations['supplied'] }}
             where {{ tidemark._loads_expr(scoped) }}
@@ -206,7 +219,8 @@ gone_dates as (
     from images
     inner join later_scopes on {{ tidemark.same_scope_expr(scope, 'images._after', 'later_scopes') }}
     left outer join rejected_keys
-        on images._key_hash = rejected_keys._key_hash and later_scopes._scope_date = rejected_keys._business_date
+        on images._key_hash = rejected_keys._key_hash
+            and later_scopes._scope_date = rejected_keys._business_date
     where
         images._after is not null
         and rejected_keys._key_hash is null
@@ -220,7 +234,8 @@ gone_rows as (
         gone_dates._gone_date,
         case
             when gone_dates._gone_date is not null then named_struct(
-                'commit', cast(null as bigint), 'operation', 'D', 'changed', cast(null as array<string>), 'image', images._after
+                'commit', cast(null as bigint), 'operation', 'D', 'changed', cast(null as array<string>),
+                    'image', images._after
             )
         end as _wanted_gone,
         if(gone_dates._gone_date is null, images._after, null) as _after
@@ -232,7 +247,9 @@ gone_rows as (
 {#- The later loads whose extracts were of these kinds. -#}
 {%- macro _later_of(cfg, load, kinds) -%}
     {%- set found = [] -%}
-    {%- for later in load['later_loads'] if (later.get('extract') or cfg['extract']) in kinds -%}{%- do found.append(later) -%}{%- endfor -%}
+    {%- for later in load['later_loads'] if (later.get('extract') or cfg['extract']) in kinds -%}
+        {%- do found.append(later) -%}
+    {%- endfor -%}
     {{ return(found) }}
 {%- endmacro -%}
 

@@ -23,7 +23,8 @@ select
     {%- else %}
     {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'],
         only_if=tidemark._key_known_expr(plan, reasons)) | indent(4) }} as _key_hash,
-    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if='_reject_reason is null') | indent(4) }} as _row_hash,
+    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if='_reject_reason is null')
+        | indent(4) }} as _row_hash,
     {%- endif %}
     _reject_reason,
     case when _reject_reason is not null then {{ tidemark._raw_payload_expr(plan) }} end as _raw_payload
@@ -107,7 +108,9 @@ typed_rows as (
             }) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if not reasons -%}{%- do reasons.append({'condition': 'false', 'text': "''", 'key_known': true}) -%}{%- endif -%}
+    {%- if not reasons -%}
+        {%- do reasons.append({'condition': 'false', 'text': "''", 'key_known': true}) -%}
+    {%- endif -%}
     {{ return(reasons) }}
 {%- endmacro -%}
 
@@ -138,7 +141,9 @@ typed_rows as (
     {%- endfor -%}
     {%- set row = tidemark.masked_json_expr(arrived, 'judged_rows', 'arrived') -%}
     {%- set lines = [] -%}
-    {%- for name in ['_unreadable', '_malformed'] if name in plan['supplied'] -%}{%- do lines.append('_tidemark' ~ name) -%}{%- endfor -%}
+    {%- for name in ['_unreadable', '_malformed'] if name in plan['supplied'] -%}
+        {%- do lines.append('_tidemark' ~ name) -%}
+    {%- endfor -%}
     {%- if not lines -%}{{ return(row) }}{%- endif -%}
     {%- set line = 'coalesce(' ~ lines | join(', ') ~ ')' if lines | length > 1 else lines[0] -%}
     {%- set shown = "'*** (the line is withheld: the entity has sensitive columns)'" if plan['sensitive']

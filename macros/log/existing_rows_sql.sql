@@ -20,7 +20,8 @@ left join (
     {{ tidemark.sensitive_of_current_sql(plan, relations['log'], relations['sensitive'],
         by_change) | indent(4) }}
 ) as sensitive
-    on current._key_hash = sensitive._key_hash and current._row_hash = sensitive._row_hash and sensitive._tidemark_rank = 1
+    on current._key_hash = sensitive._key_hash and current._row_hash = sensitive._row_hash
+        and sensitive._tidemark_rank = 1
     {%- if by_change %}
     and current._eff_start_date = sensitive._business_date
     {%- endif %}

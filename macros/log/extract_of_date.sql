@@ -3,7 +3,9 @@
     date before it was, or the first one. So a setting that changes holds from the next date on. -#}
 {%- macro extract_of_date(asked, run, state) -%}
     {%- set date = run['business_date'] -%}
-    {%- if state['first'] or not date or not state['last_date'] or date > state['last_date'] -%}{{ return(asked) }}{%- endif -%}
+    {%- if state['first'] or not date or not state['last_date'] or date > state['last_date'] -%}
+        {{ return(asked) }}
+    {%- endif -%}
     {%- if state['this_commit_id'] is not none -%}{{ return(state['this_extract']) }}{%- endif -%}
     {{ return(state['previous_extract']
         or (state['later_loads'] | sort(attribute='business_date') | first)['extract']) }}

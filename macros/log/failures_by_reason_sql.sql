@@ -11,7 +11,8 @@ from (
         {%- for column in reasons | map(attribute='column') | unique(case_sensitive=true) %},
         case
             {%- for reason in reasons if reason['column'] == column %}
-            when {{ reason['condition'] }} then named_struct('reason', {{ reason['text'] }}, 'value', {{ reason['value'] }})
+            when {{ reason['condition'] }}
+                then named_struct('reason', {{ reason['text'] }}, 'value', {{ reason['value'] }})
             {%- endfor %}
         end
         {%- endfor %}

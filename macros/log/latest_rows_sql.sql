@@ -5,7 +5,8 @@ select
 from (
     select
         *,
-        row_number() over (partition by _key_hash order by {{ tidemark.log_order_expr(plan) }} desc nulls last) as _tidemark_rank
+        row_number() over (partition by _key_hash
+            order by {{ tidemark.log_order_expr(plan) }} desc nulls last) as _tidemark_rank
     from {{ relations['log'] }}
     where {{ tidemark.change_in_force_expr(plan) }}
 )

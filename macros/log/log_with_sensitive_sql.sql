@@ -24,6 +24,8 @@ left join {{ relations['sensitive'] }} as sensitive
 {#- Whether two rows agree in these columns, one condition a line. -#}
 {%- macro same_row_expr(names, left, right, by='=') -%}
     {%- set terms = [] -%}
-    {%- for name in names -%}{%- do terms.append(left ~ '.' ~ name ~ ' ' ~ by ~ ' ' ~ right ~ '.' ~ name) -%}{%- endfor -%}
+    {%- for name in names -%}
+        {%- do terms.append(left ~ '.' ~ name ~ ' ' ~ by ~ ' ' ~ right ~ '.' ~ name) -%}
+    {%- endfor -%}
     {{ return(terms | join('\nand ')) }}
 {%- endmacro -%}

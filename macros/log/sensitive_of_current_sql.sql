@@ -33,7 +33,8 @@ where {{ tidemark.change_in_force_expr(flow, 'log') }}
     `columns` are those of a plan that are sensitive. -#}
 {%- macro is_sensitive_by_change(columns) -%}
     {%- for column in columns
-        if not column['key'] and (not column['compared'] or column.get('compare_as')) -%}{{ return(true) }}{%- endfor -%}
+        if not column['key']
+            and (not column['compared'] or column.get('compare_as')) -%}{{ return(true) }}{%- endfor -%}
     {{ return(false) }}
 {%- endmacro -%}
 

@@ -30,7 +30,8 @@
         {'name': '_batch_id', 'type': 'bigint',
             'description': 'Batch that the event landed in: the commit that took it'},
         {'name': '_source_operation', 'type': 'string',
-            'description': 'INSERT, READ (of a snapshot), UPDATE, DELETE, MOVE_OUT and MOVE_IN (halves of a change of the key), TRUNCATE, SNAPSHOT (end of one), ADD_COLUMN or another DDL'},
+            'description': 'INSERT, READ (of a snapshot), UPDATE, DELETE, MOVE_OUT and MOVE_IN (halves of a '
+                ~ 'change of the key), TRUNCATE, SNAPSHOT (end of one), ADD_COLUMN or another DDL'},
         {'name': '_event_id', 'type': 'string',
             'description': 'Identity of the event, the same when it is delivered again'},
         {'name': '_transaction_id', 'type': 'string', 'description': 'Transaction of the source'},
@@ -162,7 +163,9 @@
 
 {%- macro _nullable(columns) -%}
     {%- set nullable = [] -%}
-    {%- for column in columns -%}{%- do nullable.append({'name': column['name'], 'type': column['type']}) -%}{%- endfor -%}
+    {%- for column in columns -%}
+        {%- do nullable.append({'name': column['name'], 'type': column['type']}) -%}
+    {%- endfor -%}
     {{ return(nullable) }}
 {%- endmacro -%}
 

@@ -10,7 +10,8 @@ select
 from (
     select
         *,
-        row_number() over (partition by _key_hash order by {{ tidemark.log_order_expr(plan) }} desc nulls last) as _tidemark_rank
+        row_number() over (partition by _key_hash
+            order by {{ tidemark.log_order_expr(plan) }} desc nulls last) as _tidemark_rank
     from {{ load.get('touched') or relations['log'] }}
     where
         _operation in ('I', 'U', 'D')
@@ -37,7 +38,8 @@ with touched_keys as (
 ranked as (
     select
         log.*,
-        row_number() over (partition by log._key_hash order by {{ tidemark.log_order_expr(plan, 'log') }} desc nulls last) as _tidemark_rank
+        row_number() over (partition by log._key_hash
+            order by {{ tidemark.log_order_expr(plan, 'log') }} desc nulls last) as _tidemark_rank
     from {{ relations['log'] }} as log
     left semi join touched_keys on log._key_hash = touched_keys._key_hash
     where {{ tidemark.change_in_force_expr(plan, 'log') }}

@@ -15,7 +15,8 @@
 
     {%- set opened = tidemark.open_load(cfg, run) -%}
     {%- set figures = tidemark.load_entity(opened, compiled_code) -%}
-    {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.atomic_summary(figures)) -%}{%- endcall -%}
+    {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.atomic_summary(figures)) -%}
+    {%- endcall -%}
 
     {%- do apply_grants(this, config.get('grants'),
         should_revoke(load_cached_relation(this), full_refresh_mode=run['full_refresh'])) -%}

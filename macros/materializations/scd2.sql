@@ -21,7 +21,9 @@
     {%- else -%}
         {%- call noop_statement('main', state['message']) -%}{%- endcall -%}
     {%- endif -%}
-    {%- if state['step'] == 'build' -%}{%- do persist_docs(relation, model, for_relation=false) -%}{%- endif -%}
+    {%- if state['step'] == 'build' -%}
+        {%- do persist_docs(relation, model, for_relation=false) -%}
+    {%- endif -%}
     {%- do adapter.run_step('intervals.record_intervals', tidemark, cfg, run, relation, state,
         load_result('main')['table']) -%}
     {%- do apply_grants(relation, config.get('grants'),

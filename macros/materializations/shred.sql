@@ -13,9 +13,12 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- set done = adapter.run_step('shreds.load_shred', tidemark, cfg, run, compiled_code) -%}
-    {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.atomic_summary(done['figures'])) -%}{%- endcall -%}
+    {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.atomic_summary(done['figures'])) -%}
+    {%- endcall -%}
     {#- an --empty run adds no columns, and one that is not there cannot be described -#}
-    {%- if done['build'] or not run['empty'] -%}{%- do persist_docs(relation, model, for_relation=false) -%}{%- endif -%}
+    {%- if done['build'] or not run['empty'] -%}
+        {%- do persist_docs(relation, model, for_relation=false) -%}
+    {%- endif -%}
     {%- do apply_grants(relation, config.get('grants'),
         should_revoke(load_cached_relation(relation), full_refresh_mode=done['build'])) -%}
 

@@ -1,3 +1,4 @@
 {#- Drop all tables of an entity, and forget its commits. What full refreshes and rehashes left goes too:
     without their commits `clean` would keep it for ever. -#}
-{%- macro drop_entity(entity) -%}{{ return(tidemark.operation('rebuild.drop_entity', entity)) }}{%- endmacro -%}
+{%- macro drop_entity(entity) -%}{{ return(tidemark.operation('rebuild.drop_entity',
+    entity)) }}{%- endmacro -%}

@@ -6,15 +6,21 @@
     {%- for node in tidemark.models_of(kinds) -%}
         {%- do names.append(node['name']) -%}
         {%- if node['name'] == entity -%}{%- do of_name.append(node) -%}{%- endif -%}
-        {%- if node['name'] == entity and node['package_name'] == project_name -%}{%- do of_project.append(node) -%}{%- endif -%}
+        {%- if node['name'] == entity and node['package_name'] == project_name -%}
+            {%- do of_project.append(node) -%}
+        {%- endif -%}
         {%- if node['alias'] == entity -%}{%- do of_table.append(node) -%}{%- endif -%}
-        {%- if node['schema'] ~ '.' ~ node['alias'] == entity -%}{%- do of_relation.append(node) -%}{%- endif -%}
+        {%- if node['schema'] ~ '.' ~ node['alias'] == entity -%}
+            {%- do of_relation.append(node) -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- for found in [of_name, of_project, of_table if not of_name else [], of_relation]
         if found | length == 1 -%}{{ return(found[0]) }}{%- endfor -%}
     {%- if of_name or of_table -%}
         {%- set tables = [] -%}
-        {%- for node in of_name or of_table -%}{%- do tables.append(node['schema'] ~ '.' ~ node['alias']) -%}{%- endfor -%}
+        {%- for node in of_name or of_table -%}
+            {%- do tables.append(node['schema'] ~ '.' ~ node['alias']) -%}
+        {%- endfor -%}
         {%- do tidemark.raise_error('usage',
             'there are several models named ' ~ entity ~ '. Name one of them by its table: '
             ~ tables | join(' or ')) -%}

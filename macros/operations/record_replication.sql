@@ -12,7 +12,9 @@
             columns, {})) -%}
     {%- endif -%}
     {%- set fields = [] -%}
-    {%- for column in columns -%}{%- do fields.append(column['name'] ~ ': ' ~ column['type']) -%}{%- endfor -%}
+    {%- for column in columns -%}
+        {%- do fields.append(column['name'] ~ ': ' ~ column['type']) -%}
+    {%- endfor -%}
     {%- set names = tidemark.column_list_expr(columns | map(attribute='name') | list) -%}
     {%- do run_query(
         'insert into ' ~ relation ~ ' (' ~ names ~ ')\nselect ' ~ names ~ '\nfrom (select inline(from_json('

@@ -33,7 +33,8 @@
 {%- macro widened_columns(plan) -%}
     {%- set widened = [] -%}
     {%- for column in plan['columns']
-        if column['recorded_type'] and column['recorded_type'] != column['type'] -%}{%- do widened.append(column) -%}{%- endfor -%}
+        if column['recorded_type'] and column['recorded_type'] != column['type'] -%}
+        {%- do widened.append(column) -%}{%- endfor -%}
     {{ return(widened) }}
 {%- endmacro -%}
 

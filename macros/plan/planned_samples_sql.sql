@@ -25,7 +25,8 @@ select
     {{ tidemark.masked_json_expr(keys, 'sampled') if keys else "'{}'" }} as _key,
     {%- if before %}
     case
-        when sampled._operation = 'U' and before._key_hash is not null then {{ tidemark.masked_json_expr(plan['stored'], 'before') }}
+        when sampled._operation = 'U'
+            and before._key_hash is not null then {{ tidemark.masked_json_expr(plan['stored'], 'before') }}
         when sampled._operation = 'D' then {{ tidemark.masked_json_expr(plan['stored'], 'sampled') }}
     end as _old,
     {%- else %}
@@ -38,7 +39,8 @@ left join (
     {{ before | indent(4) }}
 ) as before on sampled._key_hash = before._key_hash and sampled._operation = 'U'
 {%- endif %}
-order by array_position(array('I', 'U', 'D'), sampled._operation) asc nulls last, {{ tidemark._order_of_keys_expr(keys, 'sampled.') }}
+order by array_position(array('I', 'U', 'D'), sampled._operation) asc nulls last,
+    {{ tidemark._order_of_keys_expr(keys, 'sampled.') }}
 {%- endmacro -%}
 
 {%- macro _order_of_keys_expr(keys, prefix='') -%}

@@ -10,7 +10,8 @@ select
     {{ tidemark.widened_value_expr(column) }} as {{ tidemark.quote_identifier(column['name']) }}
     {%- endfor %}
     {%- for column in changes['added'] %},
-    cast(null as {{ tidemark.quoted_type(column['type']) }}) as {{ tidemark.quote_identifier(column['name']) }}
+    cast(null as {{ tidemark.quoted_type(column['type']) }})
+        as {{ tidemark.quote_identifier(column['name']) }}
     {%- endfor %}
 from {{ relation }}
 {%- endmacro -%}

@@ -9,7 +9,8 @@ begin
     begin
         select '' as path, 0 as size where false;
     end;
-    select _metadata.file_path as path, _metadata.file_size as size from binaryfile.{{ tidemark.quote_identifier(location) }};
+    select _metadata.file_path as path, _metadata.file_size as size
+        from binaryfile.{{ tidemark.quote_identifier(location) }};
 end
     {%- endset -%}
     {{ return(tidemark.query_rows(sql)) }}

@@ -61,7 +61,9 @@
         {%- for name in some -%}{%- do terms.append('isnull(' ~ tidemark.quote_identifier(name)
             ~ ') as tidemark_' ~ loop.index0) -%}{%- endfor -%}
         {%- set plan = run_query('explain select ' ~ terms | join(', ') ~ ' from ' ~ relation)[0][0] -%}
-        {%- for place in modules.re.findall('\\bfalse AS tidemark_([0-9]+)#', plan) -%}{%- do names.append(some[place | int]) -%}{%- endfor -%}
+        {%- for place in modules.re.findall('\\bfalse AS tidemark_([0-9]+)#', plan) -%}
+            {%- do names.append(some[place | int]) -%}
+        {%- endfor -%}
     {%- endfor -%}
     {{ return(names) }}
 {%- endmacro -%}
@@ -74,7 +76,8 @@
         {%- if tidemark.is_shortened(row[1]) -%}
             {%- do tidemark.raise_error('configuration',
                 'column `' ~ row[0]
-                    ~ '` has a struct with more fields than Spark prints. Raise spark.sql.debug.maxToStringFields '
+                    ~ '` has a struct with more fields than Spark prints. Raise '
+                    ~ 'spark.sql.debug.maxToStringFields '
                 ~ '(25, if it is not set) in the server_side_parameters of the profile, or on the server'
             ) -%}
         {%- endif -%}
@@ -82,7 +85,8 @@
         {%- if not tidemark.is_type_text(tidemark.quoted_type(row[1])) -%}
             {%- do tidemark.raise_error('data',
                 'column `' ~ row[0]
-                    ~ '` has a field whose name cannot be told from its type. Rename the field in the SELECT of the model'
+                    ~ '` has a field whose name cannot be told from its type. Rename the field in the '
+                    ~ 'SELECT of the model'
             ) -%}
         {%- endif -%}
         {%- do columns.append({'name': row[0], 'type': row[1]}) -%}
@@ -111,7 +115,9 @@
 
 {#- The names of tables and views of a schema; `pattern` as in `show tables … like`. -#}
 {%- macro table_names(schema, pattern) -%}
-    {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_names(schema.schema, pattern)) }}{%- endif -%}
+    {%- if tidemark.can('ask_catalog') -%}
+        {{ return(adapter.table_names(schema.schema, pattern)) }}
+    {%- endif -%}
     {%- set names = [] -%}
     {%- for row in run_query('show tables in ' ~ schema ~ ' like ' ~ tidemark.string_literal(pattern))
         if not row[2] -%}
@@ -133,7 +139,9 @@
 
 {#- A property of a table, none if it has no such property. -#}
 {%- macro table_property(relation, name) -%}
-    {%- for row in run_query('show tblproperties ' ~ relation) if row[0] == name -%}{{ return(row[1]) }}{%- endfor -%}
+    {%- for row in run_query('show tblproperties ' ~ relation) if row[0] == name -%}
+        {{ return(row[1]) }}
+    {%- endfor -%}
     {{ return(none) }}
 {%- endmacro -%}
 

@@ -21,7 +21,8 @@ select
 from (
     select
         *,
-        row_number() over (partition by _key_hash order by {{ tidemark.log_order_expr(flow) }} desc nulls last) as _tidemark_rank
+        row_number() over (partition by _key_hash
+            order by {{ tidemark.log_order_expr(flow) }} desc nulls last) as _tidemark_rank
     from {{ tidemark.log(relation) }}
     where
         {{ known }}
@@ -39,7 +40,8 @@ where _tidemark_rank = 1 and _operation <> 'D'
     change, unless that had other values. -#}
 {%- macro as_of_events_sql(flow, log_relation, condition, hidden) -%}
 {%- set order = tidemark.event_order_expr(flow) -%}
-{%- set whole = '(partition by _key_hash order by _tidemark_rank asc nulls last rows between unbounded preceding and unbounded following)' -%}
+{%- set whole = '(partition by _key_hash order by _tidemark_rank asc nulls last rows between unbounded '
+    ~ 'preceding and unbounded following)' -%}
 select
     * except ({{ hidden }}, _tidemark_said, _tidemark_top, _tidemark_change)
 from (
@@ -54,7 +56,8 @@ from (
         from (
             select
                 *,
-                row_number() over (partition by _key_hash order by {{ order | indent(16) }} asc nulls first) as _tidemark_rank
+                row_number() over (partition by _key_hash
+                    order by {{ order | indent(16) }} asc nulls first) as _tidemark_rank
             from (
                 {{ tidemark.events_with_effect_sql(log_relation, condition, order) | indent(16) }}
             )
@@ -65,7 +68,8 @@ where
     not _tidemark_top.is_gone
     and _tidemark_top.hash is not null
     and _tidemark_rank = if(
-        not _tidemark_change.is_gone and _tidemark_change.hash = _tidemark_top.hash, _tidemark_change.place, _tidemark_top.place
+        not _tidemark_change.is_gone and _tidemark_change.hash = _tidemark_top.hash, _tidemark_change.place,
+            _tidemark_top.place
     )
 {%- endmacro -%}
 
@@ -77,7 +81,8 @@ where
             if modules.re.match('[0-9]{4}-[0-9]{2}-[0-9]{2}', date | string | trim) else none -%}
         {%- if not moment -%}
             {%- do tidemark.raise_error('usage',
-                "tidemark.as_of: by event_time needs a moment of the source, such as '2026-03-04 12:00:00', found: '" ~ date ~ "'") -%}
+                "tidemark.as_of: by event_time needs a moment of the source, such as '2026-03-04 12:00:00', "
+                ~ "found: '" ~ date ~ "'") -%}
         {%- endif -%}
         {{ return("coalesce(_event_time <= timestamp'" ~ moment['value'] ~ "', true)") }}
     {%- elif by == 'sequence' -%}

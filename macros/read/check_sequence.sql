@@ -2,7 +2,8 @@
 {%- macro check_sequence(relation, date, flow) -%}
     {%- if flow['sequence_by'] | length > 1 -%}
         {%- do tidemark.raise_error('usage',
-            'tidemark.as_of: by sequence needs one column in sequence_by. Use event_time, as there are several: ' ~ flow['sequence_by'] | join(', ')) -%}
+            'tidemark.as_of: by sequence needs one column in sequence_by. Use event_time, as there are '
+            ~ 'several: ' ~ flow['sequence_by'] | join(', ')) -%}
     {%- elif date is number -%}{{ return(none) }}
     {%- endif -%}
     {%- set type = tidemark.describe_query('select ' ~ tidemark.event_moment_expr(flow, 'sequence')

@@ -12,19 +12,22 @@
     told one after the other. -#}
 {%- macro effective_intervals_sql(column, log_relation, in_force, options) -%}
 select
-    * except (_operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _valid_from, _valid_to),
+    * except (_operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _valid_from,
+        _valid_to),
     {{ tidemark.interval_columns_expr(options) }}
 from (
     select
         *,
-        lead(_valid_from) over (partition by {{ options['per'] }} order by _business_date asc nulls last) as _valid_to
+        lead(_valid_from) over (partition by {{ options['per'] }}
+            order by _business_date asc nulls last) as _valid_to
     from (
         select
             *,
             aggregate(
                 collect_list(struct(
                     cast(_business_date as timestamp) as observed,
-                    case when _operation <> 'D' then cast({{ tidemark.quote_identifier(column) }} as timestamp) end as told
+                    case when _operation <> 'D'
+                        then cast({{ tidemark.quote_identifier(column) }} as timestamp) end as told
                 )) over (
                     partition by {{ options['per'] }}
                     order by _business_date asc nulls last

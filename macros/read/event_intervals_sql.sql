@@ -24,7 +24,8 @@ with changes as (
         {{ tidemark.event_moment_expr(flow, by) }} as _tidemark_time,
         {{ order }} as _tidemark_order,
         {{ '_row_hash' if tracked is none
-            else tidemark.row_hash_expr(tidemark._nullable(tracked), flow['hash']) | indent(8) }} as _tidemark_tracked
+            else tidemark.row_hash_expr(tidemark._nullable(tracked), flow['hash'])
+                | indent(8) }} as _tidemark_tracked
     from {{ tidemark.effects_of_events_sql(source, in_force, order, per) | indent(4) if unmoved else source }}
     where {{ in_force }} and _operation in ('I', 'U', 'D')
 ),
@@ -36,7 +37,8 @@ in_time as (
     from (
         select
             *,
-            max(_tidemark_order) over ({{ within }} rows between unbounded preceding and current row) as _tidemark_greatest
+            max(_tidemark_order)
+                over ({{ within }} rows between unbounded preceding and current row) as _tidemark_greatest
         from changes
     )
     where _tidemark_order = _tidemark_greatest
@@ -45,13 +47,15 @@ in_time as (
 versions as (
     select
         *,
-        count_if(_tidemark_is_new) over ({{ within }} rows between unbounded preceding and current row) as _tidemark_version
+        count_if(_tidemark_is_new)
+            over ({{ within }} rows between unbounded preceding and current row) as _tidemark_version
     from (
         select
             *,
             not coalesce(
                 (_operation = 'D') = (lag(_operation) over ({{ within }}) = 'D')
-                and (_operation = 'D' or lag(_tidemark_tracked) over ({{ within }}) = _tidemark_tracked), false
+                and (_operation = 'D' or lag(_tidemark_tracked) over ({{ within }}) = _tidemark_tracked),
+                    false
             ) as _tidemark_is_new
         from in_time
         where not _tidemark_is_followed
@@ -68,16 +72,20 @@ last_rows as (
         ) as _valid_from,
         row_number() over (
             partition by {{ per }}, _tidemark_version
-            order by {{ '_tidemark_is_same asc nulls last, ' if unmoved and tracked is none }}_tidemark_order desc nulls last
+            order by {{ '_tidemark_is_same asc nulls last, ' if unmoved
+                and tracked is none }}_tidemark_order desc nulls last
         ) as _tidemark_rank
     from versions
 )
 
 select
     * except (
-        _operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _batch_id, _source_operation, _event_id,
-        _transaction_id, _offset, _unsupplied, _moved_from, _valid_from, _valid_to, _tidemark_time, _tidemark_order,
-        _tidemark_tracked, _tidemark_greatest, _tidemark_is_followed, _tidemark_is_new, _tidemark_version, _tidemark_rank
+        _operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _batch_id,
+            _source_operation, _event_id,
+        _transaction_id, _offset, _unsupplied, _moved_from, _valid_from, _valid_to, _tidemark_time,
+            _tidemark_order,
+        _tidemark_tracked, _tidemark_greatest, _tidemark_is_followed, _tidemark_is_new, _tidemark_version,
+            _tidemark_rank
         {%- if unmoved %}, _tidemark_is_same{% endif %}
         {%- for name in apart %}, {{ tidemark.quote_identifier(name) }}{% endfor %}
     ),
@@ -85,7 +93,8 @@ select
 from (
     select
         *,
-        lead(_valid_from) over (partition by {{ per }} order by _tidemark_version asc nulls first) as _valid_to
+        lead(_valid_from) over (partition by {{ per }}
+            order by _tidemark_version asc nulls first) as _valid_to
     from last_rows
     where _tidemark_rank = 1
 )
@@ -124,7 +133,9 @@ select * except (_tidemark_before_it)
 from (
     select
         *,
-        lag(_source_operation) over (partition by {{ per }} order by {{ order | indent(8) }} asc nulls first) as _tidemark_before_it
+        lag(_source_operation)
+            over (partition by {{ per }}
+                order by {{ order | indent(8) }} asc nulls first) as _tidemark_before_it
     from {{ source | string | indent(4) }}
     where {{ condition }} and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null
 )

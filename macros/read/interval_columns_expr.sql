@@ -24,7 +24,9 @@
             {%- set problem.text = 'columns gives two columns one name: ' ~ names.values() | join(', ') -%}
         {%- endif -%}
     {%- endif -%}
-    {%- if problem.text -%}{%- do tidemark.raise_error('usage', 'tidemark.scd2: ' ~ problem.text) -%}{%- endif -%}
+    {%- if problem.text -%}
+        {%- do tidemark.raise_error('usage', 'tidemark.scd2: ' ~ problem.text) -%}
+    {%- endif -%}
     {%- set is_bitemporal = axes | length > 1 -%}
     {{ return({'names': names, 'deletes': deletes, 'is_bitemporal': is_bitemporal,
         'per': '_key_hash' ~ (', _tidemark_known_from' if is_bitemporal else ''),
@@ -40,7 +42,9 @@
     {%- if kind == 'date' and unit == 'date' -%}{{ return("date'" ~ text ~ "'") }}{%- endif -%}
     {%- if kind in ['date', 'timestamp'] and unit in ['timestamp', 'sequence'] -%}{{ return("timestamp'"
         ~ text ~ "'") }}{%- endif -%}
-    {%- if kind == 'number' and unit == 'sequence' -%}{{ return('cast(' ~ text ~ ' as bigint)') }}{%- endif -%}
+    {%- if kind == 'number' and unit == 'sequence' -%}
+        {{ return('cast(' ~ text ~ ' as bigint)') }}
+    {%- endif -%}
     {%- do tidemark.raise_error('usage', 'tidemark.scd2: open_end must be ' ~ {
         'date': "a date such as '9999-12-31' for intervals of business dates",
         'timestamp': "a timestamp such as '9999-12-31 00:00:00' for intervals of event times",

@@ -7,23 +7,29 @@
 -#}
 {%- macro known_intervals_sql(intervals, options) -%}
 {%- set names = {} -%}
-{%- for name, shown in options['names'].items() -%}{%- do names.update({name: tidemark.quote_identifier(shown)}) -%}{%- endfor -%}
+{%- for name, shown in options['names'].items() -%}
+    {%- do names.update({name: tidemark.quote_identifier(shown)}) -%}
+{%- endfor -%}
 {%- set within = '(partition by _key_hash, _tidemark_row, ' ~ names['valid_from'] ~ ', ' ~ names['valid_to']
     ~ ' order by _tidemark_known_from asc nulls last)' -%}
 select
-    * except ({{ names['is_current'] }}, _tidemark_row, _tidemark_known_from, _tidemark_known_to, _tidemark_is_first, _tidemark_is_last),
+    * except ({{ names['is_current'] }}, _tidemark_row, _tidemark_known_from, _tidemark_known_to,
+        _tidemark_is_first, _tidemark_is_last),
     _tidemark_known_from as _known_from,
     _tidemark_known_to as _known_to,
     {{ names['is_current'] }} and _tidemark_known_to is null as {{ names['is_current'] }}
 from (
     select
         * except (_tidemark_known_to),
-        if(_tidemark_is_last, _tidemark_known_to, lead(_tidemark_known_to) over {{ within }}) as _tidemark_known_to
+        if(_tidemark_is_last, _tidemark_known_to,
+            lead(_tidemark_known_to) over {{ within }}) as _tidemark_known_to
     from (
         select
             *,
-            not coalesce(lag(_tidemark_known_to) over {{ within }} = _tidemark_known_from, false) as _tidemark_is_first,
-            not coalesce(lead(_tidemark_known_from) over {{ within }} = _tidemark_known_to, false) as _tidemark_is_last
+            not coalesce(lag(_tidemark_known_to) over {{ within }} = _tidemark_known_from,
+                false) as _tidemark_is_first,
+            not coalesce(lead(_tidemark_known_from) over {{ within }} = _tidemark_known_to,
+                false) as _tidemark_is_last
         from (
             {{ intervals | indent(12) }}
         )
@@ -39,7 +45,8 @@ where _tidemark_is_first
 select
     * except (_valid_to, _tidemark_known_from, _tidemark_known_to, _tidemark_closed_by, _tidemark_is_open),
     if(_tidemark_is_open, null, _valid_to) as _valid_to,
-    if(_tidemark_is_open, _tidemark_known_from, greatest(_tidemark_known_from, _tidemark_closed_by)) as _tidemark_known_from,
+    if(_tidemark_is_open, _tidemark_known_from,
+        greatest(_tidemark_known_from, _tidemark_closed_by)) as _tidemark_known_from,
     if(_tidemark_is_open, _tidemark_closed_by, _tidemark_known_to) as _tidemark_known_to
 from (
     select

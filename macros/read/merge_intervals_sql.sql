@@ -52,7 +52,8 @@ using (
     on {{ tidemark.same_row_expr(identity, 'stored', 'changes', '<=>') | replace('\n', ' ') }}
 when matched and changes._is_wanted then update set
     {%- for column in compared %}
-    {{ tidemark.quote_identifier(column['name']) }} = changes.{{ tidemark.quote_identifier(column['name']) }} {{- ',' if not loop.last }}
+    {{ tidemark.quote_identifier(column['name']) }}
+        = changes.{{ tidemark.quote_identifier(column['name']) }} {{- ',' if not loop.last }}
     {%- endfor %}
 when matched and not changes._is_wanted then delete
 when not matched and changes._is_wanted then insert (

@@ -14,7 +14,8 @@ spans as (
         {{ "date'" ~ calendar['since'] ~ "'" if calendar['since'] else 'min(business_date)' }} as first_date,
         max(business_date) as last_date,
         {%- if calendar['days'] is none %}
-        -- loaded day by day: of at least five dates more than half follow the day before, or the working day before
+        -- loaded day by day: of at least five dates more than half follow the day before, or the working day
+        -- before
         count(*) >= 5 and (
             2 * count_if(next_date = date_add(business_date, 1)) > count(next_date)
             or max(weekday(business_date)) < 5
@@ -30,7 +31,8 @@ spans as (
     from (
         select
             *,
-            lead(business_date) over (partition by relation order by business_date asc nulls last) as next_date
+            lead(business_date) over (partition by relation
+                order by business_date asc nulls last) as next_date
         from loaded
     )
     group by relation

@@ -19,7 +19,9 @@
     Iceberg table has its own folder. -#}
 {%- macro table_id(relation) -%}
     {%- if tidemark.lake_format() == 'iceberg' -%}
-        {%- for row in run_query('describe table extended ' ~ relation) if row[0] == 'Location' -%}{{ return(row[1]) }}{%- endfor -%}
+        {%- for row in run_query('describe table extended ' ~ relation) if row[0] == 'Location' -%}
+            {{ return(row[1]) }}
+        {%- endfor -%}
     {%- endif -%}
     {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['id']) }}
 {%- endmacro -%}

@@ -66,13 +66,16 @@ where _operation <> 'D'
 {%- macro _check_axes(axes, known_at) -%}
     {%- if axes | length > 1 and known_at is not none -%}
         {%- do tidemark.raise_error('usage',
-            'tidemark.scd2: known_at is for one axis, as each row of axes: [business, system] has its own time. Leave out known_at') -%}
+            'tidemark.scd2: known_at is for one axis, as each row of axes: [business, system] has its own '
+            ~ 'time. Leave out known_at') -%}
     {%- endif -%}
 {%- endmacro -%}
 
 {#- What intervals are of: date, timestamp, sequence, or none for a sequence of several columns. -#}
 {%- macro _interval_unit(flow, by) -%}
-    {%- if by == 'business_date' or not (flow['flow'] == 'events' or flow['effective_from']) -%}{{ return('date') }}{%- endif -%}
+    {%- if by == 'business_date' or not (flow['flow'] == 'events' or flow['effective_from']) -%}
+        {{ return('date') }}
+    {%- endif -%}
     {%- if by == 'event_time' or flow['effective_from'] -%}{{ return('timestamp') }}{%- endif -%}
     {{ return('sequence' if flow['sequence_by'] | length < 2 else 'none') }}
 {%- endmacro -%}
@@ -82,7 +85,9 @@ where _operation <> 'D'
 {%- macro _known_at(relation, value, macro_name) -%}
     {%- if value is none or not execute -%}{{ return(none) }}{%- endif -%}
     {%- set moment = tidemark.moment_of(value, macro_name ~ ': known_at') -%}
-    {%- if moment['kind'] == 'commit' and (graph is not defined or tidemark.node_of(relation) is none) -%}{{ return(moment['value']) }}{%- endif -%}
+    {%- if moment['kind'] == 'commit' and (graph is not defined or tidemark.node_of(relation) is none) -%}
+        {{ return(moment['value']) }}
+    {%- endif -%}
     {{ return(tidemark.commit_at(relation, value, macro_name, 'known_at')) }}
 {%- endmacro -%}
 

@@ -40,6 +40,7 @@ cross join replaced_logs
 select
     coalesce(greatest(max(_commit_id), max(_superseded_by)), 0) as last_commit_id,
     {{ 'count(*)' if every else 'count_if(' ~ tidemark.in_force_expr() ~ ')' }} as row_count,
-    count_if({{ '_commit_id <= ' ~ watermark if every else tidemark.in_force_expr(watermark) }}) as watermark_count
+    count_if({{ '_commit_id <= ' ~ watermark if every else tidemark.in_force_expr(watermark) }})
+        as watermark_count
 from {{ log_relation }}
 {%- endmacro -%}

@@ -6,11 +6,14 @@ with days as (
     select
         *,
         coalesce(
-            datediff(business_date, lag(business_date, 5) over (partition by relation order by business_date asc nulls last)) > 14,
+            datediff(business_date,
+                lag(business_date, 5)
+                    over (partition by relation order by business_date asc nulls last)) > 14,
             false
         ) as is_sparse,
         -- from Friday on the next working day is Monday
-        month(date_add(business_date, if(weekday(business_date) < 4, 1, 7 - weekday(business_date)))) as next_month
+        month(date_add(business_date,
+            if(weekday(business_date) < 4, 1, 7 - weekday(business_date)))) as next_month
     from ({{ loads }})
     {%- if options['except'] %}
     where business_date not in ({{ tidemark.date_list_expr(options['except']) }})
@@ -43,7 +46,8 @@ beyond as (
             -- usual is all from an ordinary day's to what the last ones had
             when size(month_ends) >= 3
                 then distance - greatest(
-                    least(drift, array_min(month_ends)), least(distance, greatest(drift, array_max(month_ends)))
+                    least(drift, array_min(month_ends)),
+                        least(distance, greatest(drift, array_max(month_ends)))
                 )
         end as beyond,
         sort_array(transform(others, one -> abs(one - drift))) as scatter,
@@ -68,7 +72,8 @@ judged as (
         )
         and abs(sqrt(number) - sqrt(usual_number)) > 3
         and abs(number - usual_number) >= {{ options['min_rows'] }} as is_unusual,
-        -- a window keeps Spark from moving the condition below, where it would work out all of this for each part of it
+        -- a window keeps Spark from moving the condition below, where it would work out all of this for each
+        -- part of it
         count(*) over (partition by relation, what) as judged_loads
     from beyond
 )
@@ -90,7 +95,8 @@ select
     business_date,
     max(commit_id) as commit_id,
     {%- for what in ['inserted', 'updated', 'deleted', 'rejected'] %}
-    {{ 'sum(rows_' ~ what ~ ')' if of_events else 'max_by(rows_' ~ what ~ ', commit_id)' }} as rows_{{ what }}{{ '' if loop.last else ',' }}
+    {{ 'sum(rows_' ~ what ~ ')' if of_events
+        else 'max_by(rows_' ~ what ~ ', commit_id)' }} as rows_{{ what }}{{ '' if loop.last else ',' }}
     {%- endfor %}
 from {{ commits }}
 where
@@ -116,8 +122,12 @@ group by relation, business_date
             ~ (hint if 'did you' in hint else '')) -%}
     {%- endfor -%}
     {%- if not chosen -%}{%- do errors.append('counts must name what is judged') -%}{%- endif -%}
-    {%- if min_rows is not number or min_rows < 0 -%}{%- do errors.append('min_rows must be a number from 0 on, found: ' ~ min_rows) -%}{%- endif -%}
-    {%- if min_factor is not number or min_factor < 1 -%}{%- do errors.append('min_factor must be a number from 1 on, found: ' ~ min_factor) -%}{%- endif -%}
+    {%- if min_rows is not number or min_rows < 0 -%}
+        {%- do errors.append('min_rows must be a number from 0 on, found: ' ~ min_rows) -%}
+    {%- endif -%}
+    {%- if min_factor is not number or min_factor < 1 -%}
+        {%- do errors.append('min_factor must be a number from 1 on, found: ' ~ min_factor) -%}
+    {%- endif -%}
     {%- if errors -%}{%- do tidemark.raise_error('configuration',
         'change_counts_are_usual: ' ~ errors | join('; ')) -%}{%- endif -%}
     {{ return({

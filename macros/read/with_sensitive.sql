@@ -21,7 +21,8 @@ from {{ relation }} as stored
 left join (
     {{ tidemark.sensitive_of_current_sql(flow, tidemark.log(entity), sensitive, by_change) | indent(4) }}
 ) as sensitive
-    on stored._key_hash <=> sensitive._key_hash and stored._row_hash <=> sensitive._row_hash and sensitive._tidemark_rank = 1
+    on stored._key_hash <=> sensitive._key_hash and stored._row_hash <=> sensitive._row_hash
+        and sensitive._tidemark_rank = 1
     {%- if by_change %}
     and stored._eff_start_date <=> sensitive._business_date
     {%- endif %}

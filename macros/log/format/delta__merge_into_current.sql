@@ -32,7 +32,8 @@ using (
     {%- endif %}
 when matched and {{ kept }} then update set
     {%- for name in names %}
-    {{ tidemark.quote_identifier(name) }} = slice.{{ tidemark.quote_identifier(name) }} {{- ',' if not loop.last }}
+    {{ tidemark.quote_identifier(name) }} = slice.{{ tidemark.quote_identifier(name) }} {{- ','
+        if not loop.last }}
     {%- endfor %}
 when matched and not ({{ kept }}) then delete
 when not matched and {{ kept }} then insert (

@@ -5,6 +5,7 @@
     {%- set found = tidemark[file_format ~ '__' ~ name]
         or (file_format == 'iceberg' and tidemark['delta__' ~ name]) -%}
     {%- if not found -%}{%- do tidemark.raise_error('configuration',
-        'no ' ~ name ~ ' for file_format ' ~ file_format ~ '. Set file_format to delta or iceberg') -%}{%- endif -%}
+        'no ' ~ name ~ ' for file_format ' ~ file_format ~ '. Set file_format to delta or iceberg') -%}
+        {%- endif -%}
     {{ return(found) }}
 {%- endmacro -%}

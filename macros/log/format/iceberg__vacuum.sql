@@ -3,7 +3,9 @@
     files. -#}
 {%- macro iceberg__vacuum(relation, at_once) -%}
     {%- set table = 'table => ' ~ tidemark.string_literal(relation | string) -%}
-    {%- if not at_once -%}{{ return(['call spark_catalog.system.expire_snapshots(' ~ table ~ ')']) }}{%- endif -%}
+    {%- if not at_once -%}
+        {{ return(['call spark_catalog.system.expire_snapshots(' ~ table ~ ')']) }}
+    {%- endif -%}
     {{ return([
         'call spark_catalog.system.rewrite_data_files(' ~ table
             ~ ", options => map('delete-file-threshold', '1'))",

@@ -6,7 +6,8 @@ select
 from (
     {{ tidemark.adopted_versions_sql(versions) | indent(4) }}
 )
-where _tidemark_from <= date'{{ business_date }}' and (_tidemark_to is null or _tidemark_to > date'{{ business_date }}')
+where _tidemark_from <= date'{{ business_date }}'
+    and (_tidemark_to is null or _tidemark_to > date'{{ business_date }}')
 {%- endmacro -%}
 
 {#- Every version with the dates between which it holds at the end of a day; those of deleted rows (dbt's
@@ -17,7 +18,8 @@ select
     *,
     cast({{ tidemark.quote_identifier(versions['from']) }} as date) as _tidemark_from,
     {#- a date in place of NULL, such as 9999-12-31, is an open end #}
-    if({{ to }} >= date'9000-01-01', null, {{ 'date_add(' ~ to ~ ', 1)' if versions['inclusive'] else to }}) as _tidemark_to
+    if({{ to }} >= date'9000-01-01', null,
+        {{ 'date_add(' ~ to ~ ', 1)' if versions['inclusive'] else to }}) as _tidemark_to
 from {{ versions['table'] }}
 {%- if versions['deleted'] %}
 where not coalesce(cast({{ tidemark.quote_identifier(versions['deleted']) }} as boolean), false)
@@ -35,7 +37,8 @@ select
     count_if(_tidemark_from is null) as beginless_count,
     count_if(_tidemark_to < _tidemark_from) as reversed_count,
     count_if(_tidemark_next < coalesce(_tidemark_to, date'9999-12-31')) as overlapping_count,
-    min(if(_tidemark_next < coalesce(_tidemark_to, date'9999-12-31'), to_json(struct({{ key }})), null)) as overlapping_key
+    min(if(_tidemark_next < coalesce(_tidemark_to, date'9999-12-31'), to_json(struct({{ key }})),
+        null)) as overlapping_key
 from (
     select
         *,
@@ -80,7 +83,8 @@ with changes as (
     )
     where _tidemark_to > _tidemark_from
     union all
-    select _business_date as business_date, 0 as in_table, case _operation when 'I' then 1 when 'D' then -1 else 0 end as in_log
+    select _business_date as business_date, 0 as in_table, case _operation when 'I' then 1
+        when 'D' then -1 else 0 end as in_log
     from {{ log_relation }}
     where _superseded_by is null and _business_date <= date'{{ dates[-1] }}'
 )

@@ -36,7 +36,9 @@ where
     of a key counts. -#}
 {%- macro changed_values(updated, before) -%}
     {%- set rows_before = {} -%}
-    {%- for row in before | sort(attribute='_business_date') -%}{%- do rows_before.update({row['_key_hash']: row}) -%}{%- endfor -%}
+    {%- for row in before | sort(attribute='_business_date') -%}
+        {%- do rows_before.update({row['_key_hash']: row}) -%}
+    {%- endfor -%}
     {%- set changes = [] -%}
     {%- for row in updated if row['_key_hash'] in rows_before and row['_changed_columns'] -%}
         {%- for column in fromjson(row['_changed_columns']) -%}

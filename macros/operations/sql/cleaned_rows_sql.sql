@@ -26,7 +26,8 @@ with known_rows as (
         log._unsupplied,
         sources._key_hash is not null or coalesce(
             log._source_operation = 'READ' and log._event_id = min_by(
-                if(log._source_operation = 'READ', log._event_id, null), if(log._source_operation = 'READ', {{ tidemark.sequence_expr(plan, 'log') }}, null)
+                if(log._source_operation = 'READ', log._event_id, null),
+                    if(log._source_operation = 'READ', {{ tidemark.sequence_expr(plan, 'log') }}, null)
             ) over (partition by log._offset),
             false
         ) as _is_needed,
@@ -51,12 +52,14 @@ judged_rows as (
                 if events }}, _tidemark_order, null
         )) over (partition by _key_hash) as _tidemark_anchor,
         {%- if kept %}
-        max(if({{ in_force }} and _commit_id <= {{ floor }}, _tidemark_order, null)) over (partition by _key_hash) as _tidemark_last,
+        max(if({{ in_force }} and _commit_id <= {{ floor }}, _tidemark_order, null))
+            over (partition by _key_hash) as _tidemark_last,
         {%- endif %}
         {%- if cfg['soft_delete'] %}
         false as _is_gone
         {%- else %}
-        max_by(if({{ in_force }}, _operation, null), if({{ in_force }}, _tidemark_order, null)) over (partition by _key_hash) = 'D'
+        max_by(if({{ in_force }}, _operation, null), if({{ in_force }}, _tidemark_order, null))
+            over (partition by _key_hash) = 'D'
         and max(_commit_id) over (partition by _key_hash) <= {{ floor }}
         and coalesce(max(_superseded_by) over (partition by _key_hash), 0) <= {{ floor }}
         {%- if events %}

@@ -8,7 +8,8 @@ select
     {{ tidemark.string_literal(relations[1]) }} as relation
     {%- elif column['name'] == 'source_relation' %}
     if(
-        startswith(source_relation, {{ tidemark.string_literal(schemas[0] ~ '.') }}) or startswith(source_relation, {{ tidemark.string_literal(schemas[0] ~ '_') }}),
+        startswith(source_relation, {{ tidemark.string_literal(schemas[0] ~ '.') }})
+            or startswith(source_relation, {{ tidemark.string_literal(schemas[0] ~ '_') }}),
         concat({{ tidemark.string_literal(schemas[1]) }}, substring(source_relation, {{ schemas[0] | length
             + 1 }})),
         source_relation
@@ -23,7 +24,8 @@ where
     and state <> 'inflight'
     and kind <> 'clone'
     {%- if since %}
-    and state_at > (select max(marks.state_at) from {{ states }} as marks where marks.relation = {{ tidemark.string_literal(relations[0]) }} and marks.commit_id = {{ since }})
+    and state_at > (select max(marks.state_at) from {{ states }} as marks
+        where marks.relation = {{ tidemark.string_literal(relations[0]) }} and marks.commit_id = {{ since }})
     {%- endif %}
 {%- endmacro -%}
 

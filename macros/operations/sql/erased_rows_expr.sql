@@ -40,19 +40,23 @@ select
     {{ tidemark.row_hash_expr(columns, algorithm, 'key_values') | indent(4) }} as {{ algorithm }},
     {%- endfor %}
     {%- set text = tidemark.row_text_expr(columns, 'key_values') | indent(4) %}
-    lower(concat(lpad(hex(xxhash64({{ text }})), 16, '0'), lpad(hex(xxhash64('tidemark', {{ text }})), 16, '0'))) as xxhash64x2,
+    lower(concat(lpad(hex(xxhash64({{ text }})), 16, '0'),
+        lpad(hex(xxhash64('tidemark', {{ text }})), 16, '0'))) as xxhash64x2,
     to_json(array_compact(array(
         {%- for column in columns %}
         cast(key_values.{{ tidemark.quote_identifier(column['name']) }} as string) {{- ',' if not loop.last }}
         {%- endfor %}
     ))) as texts,
     {%- for column in columns %}
-    {{ values[column['name']] }} is not null and key_values.{{ tidemark.quote_identifier(column['name']) }} is null as misfit_{{ loop.index }} {{- ',' if not loop.last }}
+    {{ values[column['name']] }} is not null
+        and key_values.{{ tidemark.quote_identifier(column['name']) }} is null
+            as misfit_{{ loop.index }} {{- ',' if not loop.last }}
     {%- endfor %}
 from (
     select
         {%- for column in columns %}
-        try_cast({{ values[column['name']] }} as {{ column['type'] }}) as {{ tidemark.quote_identifier(column['name']) }} {{- ',' if not loop.last }}
+        try_cast({{ values[column['name']] }} as {{ column['type'] }})
+            as {{ tidemark.quote_identifier(column['name']) }} {{- ',' if not loop.last }}
         {%- endfor %}
 ) as key_values
 {%- endmacro -%}
@@ -85,19 +89,29 @@ when matched then update set
 {#- The same key whose SQL are columns of _erased_key_row_sql(). -#}
 {%- macro erased_by_name(erased) -%}
     {%- set named = {'hashes': [], 'values': {}, 'texts': []} -%}
-    {%- for _ in erased['hashes'] -%}{%- do named['hashes'].append('tidemark_erased.hash_' ~ loop.index) -%}{%- endfor -%}
+    {%- for _ in erased['hashes'] -%}
+        {%- do named['hashes'].append('tidemark_erased.hash_' ~ loop.index) -%}
+    {%- endfor -%}
     {%- for column in erased['values'] -%}{%- do named['values'].update({column: 'tidemark_erased.value_'
         ~ loop.index}) -%}{%- endfor -%}
-    {%- for _ in erased['texts'] -%}{%- do named['texts'].append('tidemark_erased.text_' ~ loop.index) -%}{%- endfor -%}
+    {%- for _ in erased['texts'] -%}
+        {%- do named['texts'].append('tidemark_erased.text_' ~ loop.index) -%}
+    {%- endfor -%}
     {{ return(named) }}
 {%- endmacro -%}
 
 {#- The key as one row. -#}
 {%- macro _erased_key_row_sql(erased) -%}
     {%- set columns = [] -%}
-    {%- for hash in erased['hashes'] -%}{%- do columns.append(hash ~ ' as hash_' ~ loop.index) -%}{%- endfor -%}
-    {%- for value in erased['values'].values() -%}{%- do columns.append(value ~ ' as value_' ~ loop.index) -%}{%- endfor -%}
-    {%- for text in erased['texts'] -%}{%- do columns.append(text ~ ' as text_' ~ loop.index) -%}{%- endfor -%}
+    {%- for hash in erased['hashes'] -%}
+        {%- do columns.append(hash ~ ' as hash_' ~ loop.index) -%}
+    {%- endfor -%}
+    {%- for value in erased['values'].values() -%}
+        {%- do columns.append(value ~ ' as value_' ~ loop.index) -%}
+    {%- endfor -%}
+    {%- for text in erased['texts'] -%}
+        {%- do columns.append(text ~ ' as text_' ~ loop.index) -%}
+    {%- endfor -%}
     {{ return('select\n    ' ~ columns | join(',\n    ')) }}
 {%- endmacro -%}
 

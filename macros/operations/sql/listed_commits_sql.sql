@@ -27,13 +27,15 @@ listed as (
             order by commits.commit_id asc nulls last
             rows between unbounded preceding and 1 preceding
         ) as previous_version,
-        min(if(commits.kind in ({{ tidemark.replacing_kinds() }}) and commits.state = 'completed', commits.commit_id, null)) over (
+        min(if(commits.kind in ({{ tidemark.replacing_kinds() }}) and commits.state = 'completed',
+            commits.commit_id, null)) over (
             partition by commits.relation
             order by commits.commit_id asc nulls last
             rows between 1 following and unbounded following
         ) as next_log_id
     from commits
-    left join savepoints on commits.relation = savepoints.relation and commits.commit_id = savepoints.source_commit_id
+    left join savepoints on commits.relation = savepoints.relation
+        and commits.commit_id = savepoints.source_commit_id
 )
 
 select to_json(struct(*), map('ignoreNullFields', 'false')) as commit

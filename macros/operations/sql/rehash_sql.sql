@@ -5,7 +5,9 @@
     {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
     {%- set keys = [] -%}
     {%- for name in cfg['keys'] -%}
-        {%- for column in plan['columns'] if column['name'] | lower == name | lower -%}{%- do keys.append(column) -%}{%- endfor -%}
+        {%- for column in plan['columns'] if column['name'] | lower == name | lower -%}
+            {%- do keys.append(column) -%}
+        {%- endfor -%}
     {%- endfor -%}
     {%- set rehashed -%}
 select
@@ -20,15 +22,20 @@ from (
     {%- set statements = [] -%}
 
     {%- set sides = [('rejects', tidemark.rejects_columns())] -%}
-    {%- if tidemark.has_deltas(cfg) -%}{%- do sides.append(('supplied', tidemark.supplied_columns())) -%}{%- endif -%}
-    {%- if plan['sensitive'] -%}{%- do sides.append(('sensitive', tidemark.sensitive_columns(plan))) -%}{%- endif -%}
+    {%- if tidemark.has_deltas(cfg) -%}
+        {%- do sides.append(('supplied', tidemark.supplied_columns())) -%}
+    {%- endif -%}
+    {%- if plan['sensitive'] -%}
+        {%- do sides.append(('sensitive', tidemark.sensitive_columns(plan))) -%}
+    {%- endif -%}
     {%- for name, columns in sides -%}
         {%- set new = tidemark.new_relation(relations[name]) -%}
         {%- if name == 'sensitive' -%}
             {%- set query = rehashed -%}
         {%- else -%}
             {%- set known = tidemark._read_key_hashes_sql(keys, hashes, name, relations[name]) -%}
-            {%- set query = 'select side.* except (_key_hash, _read_key_hash), coalesce(keys._key_hash, side._read_key_hash) as _key_hash\n'
+            {%- set query = 'select side.* except (_key_hash, _read_key_hash), coalesce(keys._key_hash, '
+                ~ 'side._read_key_hash) as _key_hash\n'
                 ~ 'from (\n    ' ~ known | indent(4) ~ '\n) as side\n'
                 ~ 'left join (\n    select distinct _old_key_hash, _key_hash from (' ~ rehashed
                     ~ ')\n) as keys '
@@ -52,9 +59,13 @@ from (
     (`_read_key_hash`): as it is if the algorithm stays; else of a reject the hash of the key that its payload
     shows, if that is the key which was hashed before. -#}
 {%- macro _read_key_hashes_sql(keys, hashes, name, relation) -%}
-    {%- if not hashes['before'] -%}{{ return('select *, _key_hash as _read_key_hash from ' ~ relation) }}{%- endif -%}
+    {%- if not hashes['before'] -%}
+        {{ return('select *, _key_hash as _read_key_hash from ' ~ relation) }}
+    {%- endif -%}
     {%- set nested = [] -%}
-    {%- for key in keys if tidemark._nested_kind(key['type']) or key['type'] == 'variant' -%}{%- do nested.append(key['name']) -%}{%- endfor -%}
+    {%- for key in keys if tidemark._nested_kind(key['type']) or key['type'] == 'variant' -%}
+        {%- do nested.append(key['name']) -%}
+    {%- endfor -%}
     {%- if name != 'rejects' or nested -%}{{ return('select *, cast(null as string) as _read_key_hash from '
         ~ relation) }}{%- endif -%}
     {%- set values, names = [], [] -%}

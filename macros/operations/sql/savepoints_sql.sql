@@ -27,7 +27,8 @@ select
 from (
     {{ tidemark._standing_savepoints_sql('commits') | indent(4) }}
 ) as savepoints
-inner join commits as kept on savepoints.relation = kept.relation and savepoints.source_commit_id = kept.commit_id
+inner join commits as kept on savepoints.relation = kept.relation
+    and savepoints.source_commit_id = kept.commit_id
 order by kept.entity asc nulls last, kept.commit_id desc nulls last
 {%- endmacro -%}
 

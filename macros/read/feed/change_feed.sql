@@ -39,7 +39,8 @@
             'sql': tidemark.pull_mark(feed) ~ tidemark.change_feed_sql(feed),
         }) -%}
     {%- endfor -%}
-    {%- set order = '\norder by _commit_time asc nulls last, _commit_id asc nulls last, _sequence_num asc nulls first, _key_hash asc nulls last, '
+    {%- set order = '\norder by _commit_time asc nulls last, _commit_id asc nulls last, _sequence_num asc '
+        ~ 'nulls first, _key_hash asc nulls last, '
         ~ '_position asc nulls last' if ordered and not tidemark.is_feed_model() else '' -%}
     {{ return(tidemark.union_feeds_sql(parts) ~ order) }}
 {%- endmacro -%}
@@ -69,7 +70,9 @@
     several entities by entity. -#}
 {%- macro pull_mark(feed) -%}
     {%- set more = {} -%}
-    {%- for name in ['read', 'late', 'kept_from', 'own'] if feed.get(name) -%}{%- do more.update({name: feed[name]}) -%}{%- endfor -%}
+    {%- for name in ['read', 'late', 'kept_from', 'own'] if feed.get(name) -%}
+        {%- do more.update({name: feed[name]}) -%}
+    {%- endfor -%}
     {{ return('/* tidemark pull ' ~ feed['source'] ~ ' (' ~ feed['from'] ~ ', ' ~ feed['to'] ~ ']'
         ~ (' ' ~ tojson(more) if more else '') ~ ' */\n'
         if feed['to'] is not none else '') }}

@@ -114,13 +114,15 @@ changes as (
         if(
             row_number() over {{ tidemark._within_commit() }} = 1,
             if(transitions._previous._operation = 'D', null, transitions._previous),
-            lag(if(known_rows._row._operation = 'D', null, known_rows._row)) over {{ tidemark._within_commit() }}
+            lag(if(known_rows._row._operation = 'D', null, known_rows._row))
+                over {{ tidemark._within_commit() }}
         ) as _pre_row,
         if(known_rows._row._operation = 'D', null, known_rows._row) as _post_row,
         row_number() over {{ tidemark._within_commit() }} as _position
     from transitions
     inner join known_rows
-        on transitions._key_hash = known_rows._key_hash and transitions._commit_id = known_rows._row._commit_id
+        on transitions._key_hash = known_rows._key_hash
+            and transitions._commit_id = known_rows._row._commit_id
     where not transitions._is_correction
 ),
 {%- else -%}
@@ -132,10 +134,12 @@ lined_up as (
         _row._order as _order,
         lag(if(_row._operation = 'D', null, _row)) over (
             partition by _key_hash
-            order by if(_row._commit_id > {{ feed['from'] }}, _row._commit_id, 0) asc nulls last, _row._order asc nulls last
+            order by if(_row._commit_id > {{ feed['from'] }}, _row._commit_id, 0) asc nulls last,
+                _row._order asc nulls last
         ) as _pre_row,
         if(_row._operation = 'D', null, _row) as _post_row,
-        row_number() over (partition by _key_hash, _row._commit_id order by _row._order asc nulls last) as _position
+        row_number() over (partition by _key_hash, _row._commit_id
+            order by _row._order asc nulls last) as _position
     from known_rows
 ),
 
@@ -225,7 +229,8 @@ where
 {%- endmacro -%}
 
 {%- macro _within_commit() -%}
-    {{ return('(partition by transitions._key_hash, transitions._commit_id order by known_rows._row._order asc nulls last)') }}
+    {{ return('(partition by transitions._key_hash, transitions._commit_id order by known_rows._row._order '
+        ~ 'asc nulls last)') }}
 {%- endmacro -%}
 
 {#- Changes with their kind and the columns that differ; what is no change is left out. -#}

@@ -26,7 +26,9 @@
         {{ return({pull['source_relation']: pull['source_commit_id'] | int}) }}
     {%- endif -%}
     {%- set now = tidemark.feed_marks(commits, pulls, pull['source_relation']) -%}
-    {%- if now | length == 1 -%}{{ return({(now.keys() | first): pull['source_commit_id'] | int}) }}{%- endif -%}
+    {%- if now | length == 1 -%}
+        {{ return({(now.keys() | first): pull['source_commit_id'] | int}) }}
+    {%- endif -%}
     {{ return(tidemark.feed_marks(commits, tidemark.last_pulls(commits, pull['run_micros']),
         pull['source_relation'])) }}
 {%- endmacro -%}
@@ -49,7 +51,9 @@
     {%- set micros = found['own_micros'] if is_own else found['brought_micros'] -%}
     {%- if micros is none -%}{{ return({'at': commit_id, 'marks': none, 'before': none}) }}{%- endif -%}
     {%- set marks = tidemark.feed_marks(commits, tidemark.last_pulls(commits, micros), source) -%}
-    {%- if is_own -%}{{ return({'at': tidemark.last_mark(marks), 'marks': marks, 'before': marks}) }}{%- endif -%}
+    {%- if is_own -%}
+        {{ return({'at': tidemark.last_mark(marks), 'marks': marks, 'before': marks}) }}
+    {%- endif -%}
     {{ return({'at': commit_id, 'marks': marks,
         'before': tidemark.feed_marks(commits, tidemark.last_pulls(commits, micros, before=true), source)}) }}
 {%- endmacro -%}

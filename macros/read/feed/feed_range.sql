@@ -11,7 +11,9 @@
     {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
     {%- set pulls = tidemark.is_feed_model() and from is none -%}
     {%- set kept = tidemark.node_of(relation, ['feed']) -%}
-    {%- if kept -%}{{ return(tidemark.kept_feed_range(relation, commits, asked, pulls, macro_name)) }}{%- endif -%}
+    {%- if kept -%}
+        {{ return(tidemark.kept_feed_range(relation, commits, asked, pulls, macro_name)) }}
+    {%- endif -%}
     {%- set node = tidemark.node_of(relation) -%}
     {%- if node is none -%}
         {%- do tidemark.raise_error('usage',
@@ -92,7 +94,9 @@
         '_entity' in names) -%}
     {%- set begins = pulls and span['from'] == 0 -%}
     {%- set kept_from = tidemark.kept_from_of_feed(commits, last, source) -%}
-    {%- if kept_from and not begins -%}{%- do tidemark.check_kept_from(relation, kept_from, span, pulls) -%}{%- endif -%}
+    {%- if kept_from and not begins -%}
+        {%- do tidemark.check_kept_from(relation, kept_from, span, pulls) -%}
+    {%- endif -%}
     {{ return(dict(
         span, kept=true, source=source, names=names, own=own,
         plan={'flow': 'events' if '_sequence_num' in names else none},
@@ -157,7 +161,8 @@
     {%- if is_later and from and model['config']['materialized'] == 'view' -%}
         {%- do tidemark.raise_error('usage',
             'tidemark.change_feed: a view of ' ~ source
-                ~ ' cannot begin at a commit, as the feed has several entities, and some come late. Leave out from'
+                ~ ' cannot begin at a commit, as the feed has several entities, and some come late. Leave '
+                ~ 'out from'
         ) -%}
     {%- endif -%}
     {%- set ends = {

@@ -31,7 +31,8 @@ distribute by _bucket
 
 {%- macro other_run_message(model) -%}
     {{ return(model
-        ~ ': another run of the model read the same changes meanwhile. This run wrote nothing. Run the model again') }}
+        ~ ': another run of the model read the same changes meanwhile. This run wrote nothing. Run the '
+        ~ 'model again') }}
 {%- endmacro -%}
 
 {#- The UTC date on which a commit began, from its id. -#}
@@ -85,7 +86,8 @@ select
     relation,
     coalesce(max(commit_id), 0) as last_id
 from commits
-cross join (select min(running.started_at) filter (where running.state = 'inflight') as _begun from commits as running) as in_flight
+cross join (select min(running.started_at) filter (where running.state = 'inflight') as _begun
+    from commits as running) as in_flight
 where
     (state = 'completed' or undone_by is not null)
     and (_begun is null or completed_at < _begun)

@@ -74,7 +74,9 @@ from (
             commit_id,
             case relation
                 {%- for entity in entities %}
-                when {{ tidemark.string_literal(entity['relation']) }} then {{ tidemark.is_past_expr(entity['from']) }}{{ ' and not ' ~ tidemark.is_past_expr(entity['to']) if entity['to'] }}
+                when {{ tidemark.string_literal(entity['relation']) }}
+                    then {{ tidemark.is_past_expr(entity['from']) }}{{ ' and not '
+                        ~ tidemark.is_past_expr(entity['to']) if entity['to'] }}
                 {%- endfor %}
             end as is_wanted
         from {{ states }}

@@ -24,9 +24,11 @@ group by relation, source_relation
 select
     unix_micros(min(started_at) filter (where commit_id = {{ commit_id }})) as own_micros,
     unix_micros(min(started_at) filter (
-        where (source_commit_id >= {{ commit_id }} and source_relation in ({{ tidemark.string_literals(owners) }}))
+        where (source_commit_id >= {{ commit_id }}
+            and source_relation in ({{ tidemark.string_literals(owners) }}))
         {%- for owner in owners %}
-        or from_json(details, 'read map<string, bigint>').read[{{ tidemark.string_literal(owner) }}] >= {{ commit_id }}
+        or from_json(details,
+            'read map<string, bigint>').read[{{ tidemark.string_literal(owner) }}] >= {{ commit_id }}
         {%- endfor %}
     )) as brought_micros
 from {{ states }}

@@ -25,7 +25,8 @@ select
     {{ tidemark._moment_expr(name, moment) | indent(4) }} as {{ name }}_id
     {%- if moment['kind'] == 'timestamp' %},
     any_value({{ name }}_at) > current_timestamp() as {{ name }}_is_future,
-    coalesce(min(started_at) filter (where state = 'inflight') <= any_value({{ name }}_at), false) as {{ name }}_is_open
+    coalesce(min(started_at) filter (where state = 'inflight') <= any_value({{ name }}_at),
+        false) as {{ name }}_is_open
     {%- endif %}
     {%- endfor %}
 from written

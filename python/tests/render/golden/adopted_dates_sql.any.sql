@@ -2,7 +2,8 @@ with versions as (
     select
         *,
         cast(`dbt_valid_from` as date) as _tidemark_from,
-        if(cast(`dbt_valid_to` as date) >= date'9000-01-01', null, cast(`dbt_valid_to` as date)) as _tidemark_to
+        if(cast(`dbt_valid_to` as date) >= date'9000-01-01', null,
+            cast(`dbt_valid_to` as date)) as _tidemark_to
     from shop.people_snapshot
     where not coalesce(cast(`dbt_is_deleted` as boolean), false)
 )

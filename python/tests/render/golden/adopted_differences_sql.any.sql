@@ -4,7 +4,8 @@ with changes as (
         select
             *,
             cast(`dbt_valid_from` as date) as _tidemark_from,
-            if(cast(`dbt_valid_to` as date) >= date'9000-01-01', null, cast(`dbt_valid_to` as date)) as _tidemark_to
+            if(cast(`dbt_valid_to` as date) >= date'9000-01-01', null,
+                cast(`dbt_valid_to` as date)) as _tidemark_to
         from shop.people_snapshot
         where not coalesce(cast(`dbt_is_deleted` as boolean), false)
     )
@@ -15,13 +16,15 @@ with changes as (
         select
             *,
             cast(`dbt_valid_from` as date) as _tidemark_from,
-            if(cast(`dbt_valid_to` as date) >= date'9000-01-01', null, cast(`dbt_valid_to` as date)) as _tidemark_to
+            if(cast(`dbt_valid_to` as date) >= date'9000-01-01', null,
+                cast(`dbt_valid_to` as date)) as _tidemark_to
         from shop.people_snapshot
         where not coalesce(cast(`dbt_is_deleted` as boolean), false)
     )
     where _tidemark_to > _tidemark_from
     union all
-    select _business_date as business_date, 0 as in_table, case _operation when 'I' then 1 when 'D' then -1 else 0 end as in_log
+    select _business_date as business_date, 0 as in_table, case _operation when 'I' then 1
+        when 'D' then -1 else 0 end as in_log
     from shop.people__log
     where _superseded_by is null and _business_date <= date'2026-03-04'
 )

@@ -3,7 +3,8 @@ select
 from (
     select
         *,
-        row_number() over (partition by _key_hash order by _business_date desc nulls last) as _tidemark_rank
+        row_number() over (partition by _key_hash
+            order by _business_date desc nulls last) as _tidemark_rank
     from shop.customers__log
     where
         _superseded_by is null

@@ -3,7 +3,8 @@ select
 from (
     select
         *,
-        row_number() over (partition by _key_hash order by _business_date desc nulls last) as _tidemark_rank
+        row_number() over (partition by _key_hash
+            order by _business_date desc nulls last) as _tidemark_rank
     from shop.customers__log
     where
         _commit_id <= 260304093000123 and (_superseded_by is null or _superseded_by > 260304093000123)

@@ -12,13 +12,16 @@ from (
         from (
             select
                 *,
-                row_number() over (partition by _key_hash order by struct(struct(_sequence_by is not null as is_told, _sequence_by.sequence_1 is not null as has_sequence_1, _sequence_by.sequence_1 as sequence_1, _sequence_by.is_stream is not null as has_is_stream, _sequence_by.is_stream as is_stream, _sequence_by.position is not null as has_position, _sequence_by.position as position, _sequence_by.supplied_num is not null as has_supplied_num, _sequence_by.supplied_num as supplied_num) as sequence, coalesce(cast(_batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(_sequence_num as bigint), -9223372036854775807) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(_event_id, '') as event) asc nulls first) as _tidemark_rank
+                row_number() over (partition by _key_hash
+                    order by struct(struct(_sequence_by is not null as is_told, _sequence_by.sequence_1 is not null as has_sequence_1, _sequence_by.sequence_1 as sequence_1, _sequence_by.is_stream is not null as has_is_stream, _sequence_by.is_stream as is_stream, _sequence_by.position is not null as has_position, _sequence_by.position as position, _sequence_by.supplied_num is not null as has_supplied_num, _sequence_by.supplied_num as supplied_num) as sequence, coalesce(cast(_batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(_sequence_num as bigint), -9223372036854775807) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(_event_id, '') as event) asc nulls first) as _tidemark_rank
             from (
                 select * except (_tidemark_before_it)
                 from (
                     select
                         *,
-                        lag(_source_operation) over (partition by _key_hash order by struct(struct(_sequence_by is not null as is_told, _sequence_by.sequence_1 is not null as has_sequence_1, _sequence_by.sequence_1 as sequence_1, _sequence_by.is_stream is not null as has_is_stream, _sequence_by.is_stream as is_stream, _sequence_by.position is not null as has_position, _sequence_by.position as position, _sequence_by.supplied_num is not null as has_supplied_num, _sequence_by.supplied_num as supplied_num) as sequence, coalesce(cast(_batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(_sequence_num as bigint), -9223372036854775807) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(_event_id, '') as event) asc nulls first) as _tidemark_before_it
+                        lag(_source_operation)
+                            over (partition by _key_hash
+                                order by struct(struct(_sequence_by is not null as is_told, _sequence_by.sequence_1 is not null as has_sequence_1, _sequence_by.sequence_1 as sequence_1, _sequence_by.is_stream is not null as has_is_stream, _sequence_by.is_stream as is_stream, _sequence_by.position is not null as has_position, _sequence_by.position as position, _sequence_by.supplied_num is not null as has_supplied_num, _sequence_by.supplied_num as supplied_num) as sequence, coalesce(cast(_batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(_sequence_num as bigint), -9223372036854775807) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(_event_id, '') as event) asc nulls first) as _tidemark_before_it
                     from shop.customers_in_sequence__log
                     where _superseded_by is null and _event_time <= timestamp'2026-03-04' and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null
                 )
@@ -31,5 +34,6 @@ where
     not _tidemark_top.is_gone
     and _tidemark_top.hash is not null
     and _tidemark_rank = if(
-        not _tidemark_change.is_gone and _tidemark_change.hash = _tidemark_top.hash, _tidemark_change.place, _tidemark_top.place
+        not _tidemark_change.is_gone and _tidemark_change.hash = _tidemark_top.hash, _tidemark_change.place,
+            _tidemark_top.place
     )

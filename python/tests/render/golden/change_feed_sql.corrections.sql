@@ -100,13 +100,15 @@ changes as (
         if(
             row_number() over (partition by transitions._key_hash, transitions._commit_id order by known_rows._row._order asc nulls last) = 1,
             if(transitions._previous._operation = 'D', null, transitions._previous),
-            lag(if(known_rows._row._operation = 'D', null, known_rows._row)) over (partition by transitions._key_hash, transitions._commit_id order by known_rows._row._order asc nulls last)
+            lag(if(known_rows._row._operation = 'D', null, known_rows._row))
+                over (partition by transitions._key_hash, transitions._commit_id order by known_rows._row._order asc nulls last)
         ) as _pre_row,
         if(known_rows._row._operation = 'D', null, known_rows._row) as _post_row,
         row_number() over (partition by transitions._key_hash, transitions._commit_id order by known_rows._row._order asc nulls last) as _position
     from transitions
     inner join known_rows
-        on transitions._key_hash = known_rows._key_hash and transitions._commit_id = known_rows._row._commit_id
+        on transitions._key_hash = known_rows._key_hash
+            and transitions._commit_id = known_rows._row._commit_id
     where not transitions._is_correction
 ),
 

@@ -36,7 +36,8 @@ with commits as (
                     relation,
                     coalesce(max(commit_id), 0) as last_id
                 from commits
-                cross join (select min(running.started_at) filter (where running.state = 'inflight') as _begun from commits as running) as in_flight
+                cross join (select min(running.started_at) filter (where running.state = 'inflight') as _begun
+                    from commits as running) as in_flight
                 where
                     (state = 'completed' or undone_by is not null)
                     and (_begun is null or completed_at < _begun)
@@ -132,13 +133,15 @@ changes as (
         if(
             row_number() over (partition by transitions._key_hash, transitions._commit_id order by known_rows._row._order asc nulls last) = 1,
             if(transitions._previous._operation = 'D', null, transitions._previous),
-            lag(if(known_rows._row._operation = 'D', null, known_rows._row)) over (partition by transitions._key_hash, transitions._commit_id order by known_rows._row._order asc nulls last)
+            lag(if(known_rows._row._operation = 'D', null, known_rows._row))
+                over (partition by transitions._key_hash, transitions._commit_id order by known_rows._row._order asc nulls last)
         ) as _pre_row,
         if(known_rows._row._operation = 'D', null, known_rows._row) as _post_row,
         row_number() over (partition by transitions._key_hash, transitions._commit_id order by known_rows._row._order asc nulls last) as _position
     from transitions
     inner join known_rows
-        on transitions._key_hash = known_rows._key_hash and transitions._commit_id = known_rows._row._commit_id
+        on transitions._key_hash = known_rows._key_hash
+            and transitions._commit_id = known_rows._row._commit_id
     where not transitions._is_correction
 ),
 

@@ -5,7 +5,8 @@ with numbered_rows as (
         count(*) over (partition by staged._key_hash order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last rows between unbounded preceding and unbounded following) as _tidemark_copies,
         staged._key_hash is null
         or max(staged._reject_reason is not null) over (partition by staged._key_hash order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last rows between unbounded preceding and unbounded following)
-        or max(staged._row_hash) over (partition by staged._key_hash order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last rows between unbounded preceding and unbounded following) <> min(staged._row_hash) over (partition by staged._key_hash order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last rows between unbounded preceding and unbounded following) as _tidemark_rejected
+        or max(staged._row_hash) over (partition by staged._key_hash order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last rows between unbounded preceding and unbounded following) <> min(staged._row_hash)
+            over (partition by staged._key_hash order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last rows between unbounded preceding and unbounded following) as _tidemark_rejected
     from staged as staged
 ),
 

@@ -5,7 +5,8 @@ with numbered_rows as (
         count(*) over (partition by staged._key_hash order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last rows between unbounded preceding and unbounded following) as _tidemark_copies,
         staged._key_hash is null
         or max(staged._reject_reason is not null) over (partition by staged._key_hash order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last rows between unbounded preceding and unbounded following)
-        or max(staged._row_hash) over (partition by staged._key_hash order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last rows between unbounded preceding and unbounded following) <> min(staged._row_hash) over (partition by staged._key_hash order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last rows between unbounded preceding and unbounded following) as _tidemark_rejected
+        or max(staged._row_hash) over (partition by staged._key_hash order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last rows between unbounded preceding and unbounded following) <> min(staged._row_hash)
+            over (partition by staged._key_hash order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last rows between unbounded preceding and unbounded following) as _tidemark_rejected
     from staged as staged
 ),
 
@@ -45,7 +46,8 @@ labelled_rows as (
         after._reject_reason,
         after._raw_payload,
         coalesce(after._tidemark_copies, 0) as _tidemark_copies,
-        if(coalesce(after._tidemark_copy, 1) = 1, coalesce(before._tidemark_in_scope, 0), 0) as _tidemark_in_scope,
+        if(coalesce(after._tidemark_copy, 1) = 1, coalesce(before._tidemark_in_scope, 0),
+            0) as _tidemark_in_scope,
         coalesce(after._key_hash, before._key_hash) as _key_hash,
         after._row_hash as _row_hash,
         before._row_hash as _tidemark_row_hash_before,
@@ -64,16 +66,22 @@ labelled_rows as (
                     if(before.`balance` <=> after.`balance`, null, 'balance')))
         end as _changed_columns
     from arrived_rows as after
-    full outer join existing_rows as before on after._key_hash = before._key_hash
+    full outer join existing_rows as before
+        on after._key_hash = before._key_hash
     where after._tidemark_copies is not null or before._tidemark_in_scope = 1
 )
 
 select
-    case when _operation in ('I', 'U') then `id` when _operation = 'D' then `_tidemark_before_id` end as `id`,
-    case when _operation in ('I', 'U') then `full name` when _operation = 'D' then `_tidemark_before_full name` end as `full name`,
-    case when _operation in ('I', 'U') then `phone` when _operation = 'D' then `_tidemark_before_phone` end as `phone`,
-    case when _operation in ('I', 'U') then `balance` when _operation = 'D' then `_tidemark_before_balance` end as `balance`,
-    case when _operation in ('I', 'U') then `loaded_at` when _operation = 'D' then `_tidemark_before_loaded_at` end as `loaded_at`,
+    case when _operation in ('I', 'U') then `id`
+        when _operation = 'D' then `_tidemark_before_id` end as `id`,
+    case when _operation in ('I', 'U') then `full name`
+        when _operation = 'D' then `_tidemark_before_full name` end as `full name`,
+    case when _operation in ('I', 'U') then `phone`
+        when _operation = 'D' then `_tidemark_before_phone` end as `phone`,
+    case when _operation in ('I', 'U') then `balance`
+        when _operation = 'D' then `_tidemark_before_balance` end as `balance`,
+    case when _operation in ('I', 'U') then `loaded_at`
+        when _operation = 'D' then `_tidemark_before_loaded_at` end as `loaded_at`,
     _key_hash,
     if(_operation = 'D', _tidemark_row_hash_before, _row_hash) as _row_hash,
     _operation,

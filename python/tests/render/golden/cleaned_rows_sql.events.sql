@@ -10,7 +10,8 @@ with known_rows as (
         log._unsupplied,
         sources._key_hash is not null or coalesce(
             log._source_operation = 'READ' and log._event_id = min_by(
-                if(log._source_operation = 'READ', log._event_id, null), if(log._source_operation = 'READ', log._sequence_by, null)
+                if(log._source_operation = 'READ', log._event_id, null),
+                    if(log._source_operation = 'READ', log._sequence_by, null)
             ) over (partition by log._offset),
             false
         ) as _is_needed,
@@ -30,7 +31,8 @@ judged_rows as (
         max(if(
             _superseded_by is null and _operation in ('I', 'U', 'D') and _commit_id <= 260304093000123 and coalesce(size(_unsupplied), 0) <= 0, _tidemark_order, null
         )) over (partition by _key_hash) as _tidemark_anchor,
-        max_by(if(_superseded_by is null and _operation in ('I', 'U', 'D'), _operation, null), if(_superseded_by is null and _operation in ('I', 'U', 'D'), _tidemark_order, null)) over (partition by _key_hash) = 'D'
+        max_by(if(_superseded_by is null and _operation in ('I', 'U', 'D'), _operation, null), if(_superseded_by is null and _operation in ('I', 'U', 'D'), _tidemark_order, null))
+            over (partition by _key_hash) = 'D'
         and max(_commit_id) over (partition by _key_hash) <= 260304093000123
         and coalesce(max(_superseded_by) over (partition by _key_hash), 0) <= 260304093000123
         and not max(_is_needed) over (partition by _key_hash) as _is_gone

@@ -16,7 +16,8 @@ judged_rows as (
         max(if(
             _superseded_by is null and _commit_id <= 260304093000123, _tidemark_order, null
         )) over (partition by _key_hash) as _tidemark_anchor,
-        max_by(if(_superseded_by is null, _operation, null), if(_superseded_by is null, _tidemark_order, null)) over (partition by _key_hash) = 'D'
+        max_by(if(_superseded_by is null, _operation, null), if(_superseded_by is null, _tidemark_order, null))
+            over (partition by _key_hash) = 'D'
         and max(_commit_id) over (partition by _key_hash) <= 260304093000123
         and coalesce(max(_superseded_by) over (partition by _key_hash), 0) <= 260304093000123 as _is_gone
     from known_rows

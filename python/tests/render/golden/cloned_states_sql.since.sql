@@ -33,7 +33,8 @@ select
     current_version_before,
     current_version_after,
     if(
-        startswith(source_relation, 'shop.') or startswith(source_relation, 'shop_'),
+        startswith(source_relation, 'shop.')
+            or startswith(source_relation, 'shop_'),
         concat('dev', substring(source_relation, 5)),
         source_relation
     ) as source_relation,
@@ -51,4 +52,5 @@ where
     relation = 'shop.customers'
     and state <> 'inflight'
     and kind <> 'clone'
-    and state_at > (select max(marks.state_at) from shop.tidemark_commits as marks where marks.relation = 'shop.customers' and marks.commit_id = 260304093000123)
+    and state_at > (select max(marks.state_at) from shop.tidemark_commits as marks
+        where marks.relation = 'shop.customers' and marks.commit_id = 260304093000123)

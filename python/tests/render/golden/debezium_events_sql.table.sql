@@ -7,7 +7,8 @@ with messages as (
         from_json(
             value,
             'struct<before: variant, after: variant, source: struct<connector: string, name: string, ts_ms: string, ts_us: string, snapshot: string, db: string, schema: string, table: string, txId: string, lsn: string, gtid: string, file: string, pos: string, row: string, change_lsn: string, commit_lsn: string, event_serial_no: string, scn: string, rs_id: string, ssn: string>, op: string, ts_ms: string, ts_us: string, transaction: struct<id: string, total_order: string>, ddl: string, databaseName: string, tableChanges: string, status: string, schema: string, payload: struct<before: variant, after: variant, source: struct<connector: string, name: string, ts_ms: string, ts_us: string, snapshot: string, db: string, schema: string, table: string, txId: string, lsn: string, gtid: string, file: string, pos: string, row: string, change_lsn: string, commit_lsn: string, event_serial_no: string, scn: string, rs_id: string, ssn: string>, op: string, ts_ms: string, ts_us: string, transaction: struct<id: string, total_order: string>, ddl: string, databaseName: string, tableChanges: string, status: string>, key: variant, value: struct<before: variant, after: variant, source: struct<connector: string, name: string, ts_ms: string, ts_us: string, snapshot: string, db: string, schema: string, table: string, txId: string, lsn: string, gtid: string, file: string, pos: string, row: string, change_lsn: string, commit_lsn: string, event_serial_no: string, scn: string, rs_id: string, ssn: string>, op: string, ts_ms: string, ts_us: string, transaction: struct<id: string, total_order: string>, ddl: string, databaseName: string, tableChanges: string, status: string, schema: string, payload: struct<before: variant, after: variant, source: struct<connector: string, name: string, ts_ms: string, ts_us: string, snapshot: string, db: string, schema: string, table: string, txId: string, lsn: string, gtid: string, file: string, pos: string, row: string, change_lsn: string, commit_lsn: string, event_serial_no: string, scn: string, rs_id: string, ssn: string>, op: string, ts_ms: string, ts_us: string, transaction: struct<id: string, total_order: string>, ddl: string, databaseName: string, tableChanges: string, status: string>>, _id: string, _corrupt: string>',
-            map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false', 'columnNameOfCorruptRecord', '_corrupt')
+            map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false', 'columnNameOfCorruptRecord',
+                '_corrupt')
         ) as _message
     from arrived_lines
     where trim(value) <> ''
@@ -57,7 +58,9 @@ sources as (
         try_cast(before as map<string,string>) as _before_texts,
         try_cast(after as map<string,string>) as _after_texts,
         coalesce(source.snapshot, 'false') not in ('false', 'null') as _is_snapshot,
-        is_variant_null(variant_get(_message, '$.value')) or is_variant_null(variant_get(_message, '$.value.payload')) or is_variant_null(_message) as _is_tombstone,
+        is_variant_null(variant_get(_message, '$.value'))
+            or is_variant_null(variant_get(_message, '$.value.payload'))
+                or is_variant_null(_message) as _is_tombstone,
         (lower(concat_ws('.', source.table)) in ('shop.customers')
         or lower(concat_ws('.', source.schema, source.table)) in ('shop.customers')
         or lower(concat_ws('.', source.db, source.table)) in ('shop.customers')
@@ -71,7 +74,8 @@ positions as (
         case
             when _connector = 'postgresql' then array(cast(source.lsn as bigint))
             when _connector in ('mysql', 'mariadb')
-                then array(cast(regexp_extract(source.file, '([0-9]+)$', 1) as bigint), cast(source.pos as bigint), cast(source.row as bigint))
+                then array(cast(regexp_extract(source.file, '([0-9]+)$', 1) as bigint),
+                    cast(source.pos as bigint), cast(source.row as bigint))
             when _connector = 'sqlserver'
                 then transform(split(coalesce(source.commit_lsn, '0:0:0'), ':'), part -> cast(conv(part, 16, 10) as bigint)) || transform(split(coalesce(source.change_lsn, '0:0:0'), ':'), part -> cast(conv(part, 16, 10) as bigint)) || array(cast(source.event_serial_no as bigint))
             when _connector = 'oracle' then array(cast(source.scn as bigint), cast(source.ssn as bigint))
@@ -80,15 +84,18 @@ positions as (
             when _connector = 'postgresql' then concat_ws(':', source.`txId`, source.lsn)
             when _connector in ('mysql', 'mariadb') then concat_ws(':', source.file, source.pos, source.row)
             when _connector = 'sqlserver' then concat_ws(' ', source.commit_lsn, source.change_lsn)
-            when _connector = 'oracle' then concat_ws(':', source.scn, source.`txId`, source.rs_id, source.ssn)
+            when _connector = 'oracle'
+                then concat_ws(':', source.scn, source.`txId`, source.rs_id, source.ssn)
         end as _offset,
-        md5(concat_ws('|', coalesce(to_json(_before_texts), ''), coalesce(to_json(_after_texts), ''))) as _content
+        md5(concat_ws('|', coalesce(to_json(_before_texts), ''),
+            coalesce(to_json(_after_texts), ''))) as _content
     from sources
 )
 
 select
     case
-        when (_is_tombstone or op = 'm' or status is not null) and not (_is_broken and startswith(ltrim(_raw_payload), '{')) then 'ignored'
+        when (_is_tombstone or op = 'm' or status is not null)
+            and not (_is_broken and startswith(ltrim(_raw_payload), '{')) then 'ignored'
         when _is_broken then 'unreadable'
         when op is not null and source.table is null then 'unreadable'
         when op is not null and not _is_ours then 'ignored'
@@ -116,13 +123,16 @@ select
     _position,
     source.db as _database,
     concat_ws('.', source.schema, source.table) as _table,
-    if(_connector = 'postgresql', cast(source.`txId` as string), coalesce(source.gtid, transaction.id)) as _transaction_id,
+    if(_connector = 'postgresql', cast(source.`txId` as string),
+        coalesce(source.gtid, transaction.id)) as _transaction_id,
     cast(transaction.total_order as bigint) as _total_order,
     _is_snapshot,
     case op when 'r' then coalesce(source.snapshot, '') when 'snapshot' then 'end' end as _snapshot_mark,
-    timestamp_micros(coalesce(cast(source.ts_us as bigint), cast(source.ts_ms as bigint) * 1000)) as _event_time,
+    timestamp_micros(coalesce(cast(source.ts_us as bigint),
+        cast(source.ts_ms as bigint) * 1000)) as _event_time,
     case op
-        when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'd' then 'DELETE' when 't' then 'TRUNCATE'
+        when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'd' then 'DELETE'
+            when 't' then 'TRUNCATE'
         when 'snapshot' then 'SNAPSHOT'
     end as _operation,
     if(
@@ -130,7 +140,8 @@ select
         concat_ws('|', _connector, source.name, 'landed', _landed_id),
         concat_ws('|', _connector, source.name, _offset, source.event_serial_no, op)
     ) as _identity,
-    concat_ws('|', _offset, if(op = 'r' or _offset is null, _content, null), if(_offset is null and _landed_id is null, _landing_num, null), source.name) as _group,
+    concat_ws('|', _offset, if(op = 'r' or _offset is null, _content, null),
+        if(_offset is null and _landed_id is null, _landing_num, null), source.name) as _group,
     _content,
     if(coalesce(ts_us, transaction.total_order) is null, null, md5(_raw_payload)) as _delivery_hash,
     cast(after as string) as _after_json,

@@ -6,14 +6,17 @@ claimed as (
     select
         claims.event_id,
         claims.fingerprint,
-        max(claims.expires_at) as _until
+        max(claims.expires_at)
+            as _until
     from shop.atomic_events__manifest as claims
     left semi join usable on claims.event_id = usable._event_id
     where
         claims.expires_at >= timestamp_micros(1772614799123456)
         and not claims._commit_id <=> 260304093000123
-        -- a claim of another tool tells its batch by etl time alone: of its earliest event or of its latest, perhaps in seconds
-        and not (claims._commit_id is null and claims.etl_tstamp in (timestamp_micros(1772614800000000), timestamp_seconds(1772614800), timestamp_micros(1772614799123456), timestamp_seconds(1772614799)))
+        -- a claim of another tool tells its batch by etl time alone: of its earliest event or of its latest,
+        -- perhaps in seconds
+        and not (claims._commit_id is null
+            and claims.etl_tstamp in (timestamp_micros(1772614800000000), timestamp_seconds(1772614800), timestamp_micros(1772614799123456), timestamp_seconds(1772614799)))
     group by claims.event_id, claims.fingerprint
 ),
 
@@ -26,7 +29,8 @@ claimed_ids as (
     from (
         select
             *,
-            row_number() over (partition by event_id order by _until desc nulls last, fingerprint asc nulls last) as _nth
+            row_number() over (partition by event_id order by _until desc nulls last,
+                fingerprint asc nulls last) as _nth
         from claimed
     )
     where _nth <= 2
@@ -88,7 +92,8 @@ judged as (
 select
     _row,
     _kind,
-    if(startswith(_kind, 'synthetic'), concat_ws('-', substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 1, 8), substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 9, 4), concat('5', substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 14, 3)), concat(substr('89ab', 1 + pmod(conv(substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 17, 1), 16, 10), 4), 1), substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 18, 3)), substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 21, 12)), null) as _new_id
+    if(startswith(_kind, 'synthetic'), concat_ws('-', substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 1, 8), substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 9, 4), concat('5', substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 14, 3)), concat(substr('89ab', 1 + pmod(conv(substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 17, 1), 16, 10), 4), 1), substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 18, 3)), substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 21, 12)),
+        null) as _new_id
 from judged
 where _kind is not null
 union all

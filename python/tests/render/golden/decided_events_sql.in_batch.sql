@@ -52,7 +52,8 @@ judged as (
 select
     _row,
     _kind,
-    if(startswith(_kind, 'synthetic'), concat_ws('-', substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 1, 8), substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 9, 4), concat('5', substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 14, 3)), concat(substr('89ab', 1 + pmod(conv(substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 17, 1), 16, 10), 4), 1), substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 18, 3)), substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 21, 12)), null) as _new_id
+    if(startswith(_kind, 'synthetic'), concat_ws('-', substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 1, 8), substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 9, 4), concat('5', substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 14, 3)), concat(substr('89ab', 1 + pmod(conv(substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 17, 1), 16, 10), 4), 1), substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 18, 3)), substr(sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(_event_id, ':', _fingerprint) as binary))), 21, 12)),
+        null) as _new_id
 from judged
 where _kind is not null
 union all

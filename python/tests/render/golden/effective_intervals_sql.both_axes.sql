@@ -1,19 +1,22 @@
 select
-    * except (_operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _valid_from, _valid_to),
+    * except (_operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _valid_from,
+        _valid_to),
     _valid_from,
     _valid_to,
     _valid_to is null as _is_current
 from (
     select
         *,
-        lead(_valid_from) over (partition by _key_hash, _tidemark_known_from order by _business_date asc nulls last) as _valid_to
+        lead(_valid_from) over (partition by _key_hash, _tidemark_known_from
+            order by _business_date asc nulls last) as _valid_to
     from (
         select
             *,
             aggregate(
                 collect_list(struct(
                     cast(_business_date as timestamp) as observed,
-                    case when _operation <> 'D' then cast(`loaded_at` as timestamp) end as told
+                    case when _operation <> 'D'
+                        then cast(`loaded_at` as timestamp) end as told
                 )) over (
                     partition by _key_hash, _tidemark_known_from
                     order by _business_date asc nulls last

@@ -150,7 +150,8 @@ select
     _line,
     coalesce(_rejected, nullif(concat_ws(', ',
         if(coalesce(_original_id, event_id) is null, 'null_value: event_id', null),
-        if(collector_tstamp is null and coalesce(_failed, '') not like '%collector_tstamp%', 'null_value: collector_tstamp', null),
+        if(collector_tstamp is null and coalesce(_failed, '') not like '%collector_tstamp%',
+            'null_value: collector_tstamp', null),
         if(event_fingerprint is null, 'null_value: event_fingerprint', null),
         _failed
     ), '')) as _unreadable,

@@ -11,7 +11,8 @@ present_and_landed as (
     select
         *,
         cast(null as bigint) as _file_number,
-        cast(null as struct<_is_whole: boolean, _file_size: bigint, _file_time: timestamp, _file_number: bigint>) as _read_before,
+        cast(null as struct<_is_whole: boolean, _file_size: bigint, _file_time: timestamp,
+            _file_number: bigint>) as _read_before,
         cast(null as bigint) as _commit_id
     from present
     union all
@@ -51,5 +52,6 @@ select
 from files
 where
     _file_size is not null
-    and (_last is null or not _last._is_whole or _last._file_size <> _file_size or _last._file_time <> _file_time)
+    and (_last is null or not _last._is_whole or _last._file_size <> _file_size
+        or _last._file_time <> _file_time)
 order by _file asc nulls last

@@ -17,7 +17,9 @@ with changes as (
             from (
                 select
                     *,
-                    lag(_source_operation) over (partition by _key_hash order by struct(coalesce(_sequence_num, -9223372036854775807) as sequence, coalesce(cast(_batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(_sequence_num as bigint), -9223372036854775807) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(_event_id, '') as event) asc nulls first) as _tidemark_before_it
+                    lag(_source_operation)
+                        over (partition by _key_hash
+                            order by struct(coalesce(_sequence_num, -9223372036854775807) as sequence, coalesce(cast(_batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(_sequence_num as bigint), -9223372036854775807) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(_event_id, '') as event) asc nulls first) as _tidemark_before_it
                 from (
                     select
                         log.*,
@@ -45,7 +47,8 @@ in_time as (
     from (
         select
             *,
-            max(_tidemark_order) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_greatest
+            max(_tidemark_order)
+                over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_greatest
         from changes
     )
     where _tidemark_order = _tidemark_greatest
@@ -54,13 +57,15 @@ in_time as (
 versions as (
     select
         *,
-        count_if(_tidemark_is_new) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_version
+        count_if(_tidemark_is_new)
+            over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_version
     from (
         select
             *,
             not coalesce(
                 (_operation = 'D') = (lag(_operation) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first) = 'D')
-                and (_operation = 'D' or lag(_tidemark_tracked) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first) = _tidemark_tracked), false
+                and (_operation = 'D' or lag(_tidemark_tracked) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first) = _tidemark_tracked),
+                    false
             ) as _tidemark_is_new
         from in_time
         where not _tidemark_is_followed
@@ -84,9 +89,12 @@ last_rows as (
 
 select
     * except (
-        _operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _batch_id, _source_operation, _event_id,
-        _transaction_id, _offset, _unsupplied, _moved_from, _valid_from, _valid_to, _tidemark_time, _tidemark_order,
-        _tidemark_tracked, _tidemark_greatest, _tidemark_is_followed, _tidemark_is_new, _tidemark_version, _tidemark_rank, _tidemark_is_same, `phone`
+        _operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _batch_id,
+            _source_operation, _event_id,
+        _transaction_id, _offset, _unsupplied, _moved_from, _valid_from, _valid_to, _tidemark_time,
+            _tidemark_order,
+        _tidemark_tracked, _tidemark_greatest, _tidemark_is_followed, _tidemark_is_new, _tidemark_version,
+            _tidemark_rank, _tidemark_is_same, `phone`
     ),
     _valid_from,
     _valid_to,
@@ -94,7 +102,8 @@ select
 from (
     select
         *,
-        lead(_valid_from) over (partition by _key_hash order by _tidemark_version asc nulls first) as _valid_to
+        lead(_valid_from) over (partition by _key_hash
+            order by _tidemark_version asc nulls first) as _valid_to
     from last_rows
     where _tidemark_rank = 1
 )

@@ -26,6 +26,7 @@ left join (
             and log._commit_id = sensitive._commit_id
     where log._superseded_by is null
 ) as sensitive
-    on current._key_hash = sensitive._key_hash and current._row_hash = sensitive._row_hash and sensitive._tidemark_rank = 1
+    on current._key_hash = sensitive._key_hash and current._row_hash = sensitive._row_hash
+        and sensitive._tidemark_rank = 1
     and current._eff_start_date = sensitive._business_date
 where current._operation <> 'D'

@@ -16,5 +16,6 @@ left join (
         ) as _tidemark_rank
     from shop.customers__sensitive
 ) as sensitive
-    on current._key_hash = sensitive._key_hash and current._row_hash = sensitive._row_hash and sensitive._tidemark_rank = 1
+    on current._key_hash = sensitive._key_hash and current._row_hash = sensitive._row_hash
+        and sensitive._tidemark_rank = 1
 where current._operation <> 'D'

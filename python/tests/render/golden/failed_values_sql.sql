@@ -26,14 +26,18 @@ from (
     select explode(array(
         cast(null as struct<reason: string, value: string>),
         case
-            when `id` is null and nullif(trim(_tidemark_arrived_1), '') is not null then named_struct('reason', 'cast_failed: id', 'value', cast(_tidemark_arrived_1 as string))
-            when `id` is null then named_struct('reason', 'null_key: id', 'value', cast(null as string))
+            when `id` is null and nullif(trim(_tidemark_arrived_1), '') is not null
+                then named_struct('reason', 'cast_failed: id', 'value', cast(_tidemark_arrived_1 as string))
+            when `id` is null
+                then named_struct('reason', 'null_key: id', 'value', cast(null as string))
         end,
         case
-            when `balance` is null and nullif(trim(_tidemark_arrived_4), '') is not null then named_struct('reason', 'cast_failed: balance', 'value', cast(_tidemark_arrived_4 as string))
+            when `balance` is null and nullif(trim(_tidemark_arrived_4), '') is not null
+                then named_struct('reason', 'cast_failed: balance', 'value', cast(_tidemark_arrived_4 as string))
         end,
         case
-            when `loaded_at` is null and nullif(trim(_tidemark_arrived_5), '') is not null then named_struct('reason', 'cast_failed: loaded_at', 'value', cast(_tidemark_arrived_5 as string))
+            when `loaded_at` is null and nullif(trim(_tidemark_arrived_5), '') is not null
+                then named_struct('reason', 'cast_failed: loaded_at', 'value', cast(_tidemark_arrived_5 as string))
         end
     )) as failure
     from typed_rows

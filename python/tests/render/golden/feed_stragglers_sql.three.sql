@@ -12,9 +12,12 @@ from (
             relation,
             commit_id,
             case relation
-                when 'shop.a' then (commit_id > 5 or commit_id > 4) and not (commit_id > 7)
-                when 'shop.b' then (commit_id > 9) and not (commit_id > 12)
-                when 'shop.c' then (commit_id > 0)
+                when 'shop.a'
+                    then (commit_id > 5 or commit_id > 4) and not (commit_id > 7)
+                when 'shop.b'
+                    then (commit_id > 9) and not (commit_id > 12)
+                when 'shop.c'
+                    then (commit_id > 0)
             end as is_wanted
         from shop.tidemark_commits
         where

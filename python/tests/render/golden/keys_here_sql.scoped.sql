@@ -8,7 +8,8 @@ from (
         _key_hash,
         _operation
     from shop.customers__log
-    where _business_date = date'2026-03-04' and _operation in ('I', 'D') and _superseded_by is null
+    where _business_date = date'2026-03-04' and _operation in ('I', 'D')
+        and _superseded_by is null
 ) as here
 left outer join (
     select

@@ -32,5 +32,6 @@ from (
     group by relation, source_commit_id
     having not max_by(coalesce(get_json_object(details, '$.removed'), 'false') = 'true', commit_id)
 ) as savepoints
-inner join commits as kept on savepoints.relation = kept.relation and savepoints.source_commit_id = kept.commit_id
+inner join commits as kept on savepoints.relation = kept.relation
+    and savepoints.source_commit_id = kept.commit_id
 order by kept.entity asc nulls last, kept.commit_id desc nulls last

@@ -46,11 +46,16 @@ using (
 ) as changes
     on stored._key_hash <=> changes._key_hash and stored._valid_from <=> changes._valid_from and stored._known_from <=> changes._known_from
 when matched and changes._is_wanted then update set
-    `id` = changes.`id`,
-    `full name` = changes.`full name`,
-    `tags` = changes.`tags`,
-    `_valid_to` = changes.`_valid_to`,
-    `_known_to` = changes.`_known_to`
+    `id`
+        = changes.`id`,
+    `full name`
+        = changes.`full name`,
+    `tags`
+        = changes.`tags`,
+    `_valid_to`
+        = changes.`_valid_to`,
+    `_known_to`
+        = changes.`_known_to`
 when matched and not changes._is_wanted then delete
 when not matched and changes._is_wanted then insert (
     `id`,

@@ -15,7 +15,8 @@ spans as (
     from (
         select
             *,
-            lead(business_date) over (partition by relation order by business_date asc nulls last) as next_date
+            lead(business_date) over (partition by relation
+                order by business_date asc nulls last) as next_date
         from loaded
     )
     group by relation

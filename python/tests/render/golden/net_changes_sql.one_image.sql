@@ -58,10 +58,12 @@ lined_up as (
         _row._order as _order,
         lag(if(_row._operation = 'D', null, _row)) over (
             partition by _key_hash
-            order by if(_row._commit_id > 260304093000123, _row._commit_id, 0) asc nulls last, _row._order asc nulls last
+            order by if(_row._commit_id > 260304093000123, _row._commit_id, 0) asc nulls last,
+                _row._order asc nulls last
         ) as _pre_row,
         if(_row._operation = 'D', null, _row) as _post_row,
-        row_number() over (partition by _key_hash, _row._commit_id order by _row._order asc nulls last) as _position
+        row_number() over (partition by _key_hash, _row._commit_id
+            order by _row._order asc nulls last) as _position
     from known_rows
 ),
 

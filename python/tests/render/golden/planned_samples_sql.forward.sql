@@ -30,7 +30,8 @@ select
     to_json(sampled._changed_columns) as _changed_columns,
     to_json(named_struct('id', sampled.`id`), map('ignoreNullFields', 'false')) as _key,
     case
-        when sampled._operation = 'U' and before._key_hash is not null then to_json(named_struct('id', before.`id`, 'full name', before.`full name`, 'balance', before.`balance`, 'loaded_at', before.`loaded_at`), map('ignoreNullFields', 'false'))
+        when sampled._operation = 'U'
+            and before._key_hash is not null then to_json(named_struct('id', before.`id`, 'full name', before.`full name`, 'balance', before.`balance`, 'loaded_at', before.`loaded_at`), map('ignoreNullFields', 'false'))
         when sampled._operation = 'D' then to_json(named_struct('id', sampled.`id`, 'full name', sampled.`full name`, 'balance', sampled.`balance`, 'loaded_at', sampled.`loaded_at`), map('ignoreNullFields', 'false'))
     end as _old,
     if(sampled._operation <> 'D', to_json(named_struct('id', sampled.`id`, 'full name', sampled.`full name`, 'balance', sampled.`balance`, 'loaded_at', sampled.`loaded_at`), map('ignoreNullFields', 'false')), null) as _new
@@ -38,4 +39,5 @@ from sampled
 left join (
     select * from existing
 ) as before on sampled._key_hash = before._key_hash and sampled._operation = 'U'
-order by array_position(array('I', 'U', 'D'), sampled._operation) asc nulls last, sampled.`id` asc nulls last, sampled._key_hash asc nulls last
+order by array_position(array('I', 'U', 'D'), sampled._operation) asc nulls last,
+    sampled.`id` asc nulls last, sampled._key_hash asc nulls last

@@ -32,4 +32,5 @@ select
     if(sampled._operation = 'D', to_json(named_struct('id', sampled.`id`, 'full name', sampled.`full name`, 'phone', sampled.`phone`, 'balance', sampled.`balance`, 'loaded_at', sampled.`loaded_at`), map('ignoreNullFields', 'false')), null) as _old,
     if(sampled._operation <> 'D', to_json(named_struct('id', sampled.`id`, 'full name', sampled.`full name`, 'phone', sampled.`phone`, 'balance', sampled.`balance`, 'loaded_at', sampled.`loaded_at`), map('ignoreNullFields', 'false')), null) as _new
 from sampled
-order by array_position(array('I', 'U', 'D'), sampled._operation) asc nulls last, sampled.`id` asc nulls last, sampled._key_hash asc nulls last
+order by array_position(array('I', 'U', 'D'), sampled._operation) asc nulls last,
+    sampled.`id` asc nulls last, sampled._key_hash asc nulls last

@@ -7,6 +7,7 @@ left join (
     where _is_usable and _is_snapshot and _offset is not null
     union
     select _offset from shop.customers_in_sequence__log
-    where _source_operation = 'READ' and _offset is not null and _commit_id >= 260304093000123 and _superseded_by is null
+    where _source_operation = 'READ' and _offset is not null and _commit_id >= 260304093000123
+        and _superseded_by is null
 ) as read on log._offset = read._offset and log._source_operation in ('READ', 'INSERT', 'UPSERT')
 where log._superseded_by is null and log._operation <> 'T'

@@ -5,7 +5,8 @@ with steps as (
         `phone`,
         `balance`,
         _row_hash as _tidemark_group,
-        case when _source_operation = 'DELETE' then -1 when _row_hash = _before_row_hash then 0 else 1 end as _tidemark_step,
+        case when _source_operation = 'DELETE' then -1
+            when _row_hash = _before_row_hash then 0 else 1 end as _tidemark_step,
         cast(_ordinal as bigint) as _tidemark_nth,
         struct(coalesce(_sequence_num, -9223372036854775807) as sequence, coalesce(cast(260304093000123 as bigint), -9223372036854775807) as batch, coalesce(cast(_sequence_num as bigint), -9223372036854775807) as line, if(_source_operation = 'DELETE', 2, 1) as tie, coalesce(_event_id, '') as event) as _tidemark_order,
         if(_before_row_hash <> _row_hash, 'MOVE_IN', _source_operation) as _source_operation,
@@ -89,9 +90,11 @@ timeline as (
 segments as (
     select
         *,
-        count_if(_tidemark_step is null) over (partition by _tidemark_group order by _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_segment,
+        count_if(_tidemark_step is null)
+            over (partition by _tidemark_group order by _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_segment,
         coalesce(
-            _tidemark_nth, count_if(_source_operation = 'READ') over (partition by _tidemark_group, _offset order by _tidemark_order asc nulls first rows between unbounded preceding and current row)
+            _tidemark_nth, count_if(_source_operation = 'READ')
+                over (partition by _tidemark_group, _offset order by _tidemark_order asc nulls first rows between unbounded preceding and current row)
         ) as _tidemark_read
     from timeline
 ),
@@ -100,14 +103,16 @@ starts as (
     select
         *,
         coalesce(
-            last_value(if(_tidemark_step is null, if(_source_operation = 'SNAPSHOT', coalesce(_tidemark_reads, 0), 0), null), true)
+            last_value(if(_tidemark_step is null,
+                if(_source_operation = 'SNAPSHOT', coalesce(_tidemark_reads, 0), 0), null), true)
                 over (partition by _tidemark_group order by _tidemark_order asc nulls first rows between unbounded preceding and current row),
             0
         ) as _tidemark_start
     from (
         select
             *,
-            max(if(_source_operation = 'READ', _tidemark_read, null)) over (partition by _tidemark_group, _offset order by _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_reads
+            max(if(_source_operation = 'READ', _tidemark_read, null))
+                over (partition by _tidemark_group, _offset order by _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_reads
         from segments
     )
 ),
@@ -115,10 +120,13 @@ starts as (
 sums as (
     select
         *,
-        sum(if(_source_operation = 'READ', 0, _tidemark_step)) over (partition by _tidemark_group, _tidemark_segment order by _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_sum,
-        max(if(_source_operation = 'READ', _tidemark_read, null)) over (partition by _tidemark_group, _tidemark_segment order by _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_most,
+        sum(if(_source_operation = 'READ', 0, _tidemark_step))
+            over (partition by _tidemark_group, _tidemark_segment order by _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_sum,
+        max(if(_source_operation = 'READ', _tidemark_read, null))
+            over (partition by _tidemark_group, _tidemark_segment order by _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_most,
         last_value(struct(`id`, `full name`, `phone`, `balance`), true) over (
-            partition by _tidemark_group order by _tidemark_step is null desc nulls first, _tidemark_order asc nulls first
+            partition by _tidemark_group order by _tidemark_step is null desc nulls first,
+                _tidemark_order asc nulls first
             rows between unbounded preceding and unbounded following
         ) as _tidemark_image
     from starts
@@ -141,7 +149,8 @@ counted as (
         *,
         case
             when _tidemark_step is null or _tidemark_most is null
-                then _tidemark_start + coalesce(_tidemark_sum, 0) - least(coalesce(_tidemark_least, 0), 0)
+                then _tidemark_start + coalesce(_tidemark_sum,
+                    0) - least(coalesce(_tidemark_least, 0), 0)
             else greatest(_tidemark_start + coalesce(_tidemark_sum_before_read, 0) - least(coalesce(_tidemark_least, 0), 0), _tidemark_most)
                 + coalesce(_tidemark_sum, 0) - coalesce(_tidemark_sum_before_read, 0)
         end as _tidemark_level
@@ -160,7 +169,9 @@ held as (
 counts as (
     select
         *,
-        coalesce(lag(_tidemark_count) over (partition by _tidemark_group order by _tidemark_order asc nulls first), 0) as _tidemark_count_before
+        coalesce(lag(_tidemark_count)
+            over (partition by _tidemark_group order by _tidemark_order asc nulls first),
+                0) as _tidemark_count_before
     from held
 ),
 
@@ -173,7 +184,8 @@ copies as (
                 sequence(greatest(_tidemark_count, 0) + 1, _tidemark_count_before), array()
             )
             else array(greatest(
-                case when _source_operation = 'READ' then _tidemark_read when _tidemark_step > 0 then _tidemark_count else _tidemark_count_before end, 1
+                case when _source_operation = 'READ' then _tidemark_read
+                    when _tidemark_step > 0 then _tidemark_count else _tidemark_count_before end, 1
             ))
         end) as _tidemark_copy
     from counts

@@ -97,29 +97,37 @@ arrived as (
 pairs as (
     select
         *,
-        _source_operation = 'MOVE_IN' and _tidemark_next.effect = 'delete' and _tidemark_next.transaction <=> _transaction_id as _tidemark_pair_in,
-        _tidemark_effect = 'delete' and _tidemark_last.operation = 'MOVE_IN' and _tidemark_last.transaction <=> _transaction_id as _tidemark_pair_out
+        _source_operation = 'MOVE_IN' and _tidemark_next.effect = 'delete'
+            and _tidemark_next.transaction <=> _transaction_id as _tidemark_pair_in,
+        _tidemark_effect = 'delete' and _tidemark_last.operation = 'MOVE_IN'
+            and _tidemark_last.transaction <=> _transaction_id as _tidemark_pair_out
     from (
         select
             *,
-            lead(struct(_tidemark_effect as effect, _transaction_id as transaction)) over (partition by _key_hash order by _tidemark_order asc nulls first) as _tidemark_next,
-            lag(struct(_source_operation as operation, _transaction_id as transaction)) over (partition by _key_hash order by _tidemark_order asc nulls first) as _tidemark_last
+            lead(struct(_tidemark_effect as effect, _transaction_id as transaction))
+                over (partition by _key_hash order by _tidemark_order asc nulls first) as _tidemark_next,
+            lag(struct(_source_operation as operation, _transaction_id as transaction))
+                over (partition by _key_hash order by _tidemark_order asc nulls first) as _tidemark_last
         from arrived
     )
 ),
 
 settled as (
     select
-        * except (_tidemark_next, _tidemark_last, _tidemark_pair_in, _tidemark_pair_out, _tidemark_unpaired, _tidemark_bound_then),
+        * except (_tidemark_next, _tidemark_last, _tidemark_pair_in, _tidemark_pair_out, _tidemark_unpaired,
+            _tidemark_bound_then),
         coalesce(
-            _tidemark_pair_out and _tidemark_unpaired.is_row and not coalesce(_tidemark_bound_then > _tidemark_unpaired.position, false), false
+            _tidemark_pair_out and _tidemark_unpaired.is_row
+                and not coalesce(_tidemark_bound_then > _tidemark_unpaired.position, false), false
         ) as _tidemark_is_other_row
     from (
         select
             *,
             last_value(
                 if(
-                    _tidemark_effect in ('upsert', 'delete', 'base') and not coalesce(_tidemark_pair_in, false) and not coalesce(_tidemark_pair_out, false),
+                    _tidemark_effect in ('upsert', 'delete', 'base')
+                        and not coalesce(_tidemark_pair_in, false)
+                            and not coalesce(_tidemark_pair_out, false),
                     struct(_tidemark_order as position, _tidemark_effect <> 'delete' as is_row),
                     null
                 ), true
@@ -146,7 +154,9 @@ preceded as (
 lives as (
     select
         *,
-        coalesce(_tidemark_last.is_row, false) and not coalesce(_tidemark_last_bound > _tidemark_last.position, false) as _tidemark_is_there
+        coalesce(_tidemark_last.is_row, false)
+            and not coalesce(_tidemark_last_bound > _tidemark_last.position,
+                false) as _tidemark_is_there
     from preceded
 ),
 
@@ -157,9 +167,13 @@ filled as (
             _tidemark_effect in ('upsert', 'fill'),
             last_value(
                 if(
-                    _tidemark_effect in ('upsert', 'base') and (not _tidemark_is_there or _source_operation <=> 'MOVE_IN' or not coalesce(array_contains(_unsupplied, 'full name'), false)),
+                    _tidemark_effect in ('upsert', 'base')
+                        and (not _tidemark_is_there or _source_operation <=> 'MOVE_IN'
+                            or not coalesce(array_contains(_unsupplied, 'full name'),
+                                false)),
                     struct(if(
-                        coalesce(array_contains(_unsupplied, 'full name'), false) and not _source_operation <=> 'MOVE_IN',
+                        coalesce(array_contains(_unsupplied, 'full name'), false)
+                            and not _source_operation <=> 'MOVE_IN',
                         null, `full name`
                     ) as value),
                     null
@@ -188,7 +202,8 @@ compared as (
     select
         *,
         last_value(
-            if(_tidemark_effect in ('upsert', 'base') or (_tidemark_effect = 'fill' and _tidemark_is_there), struct(`id`, `full name`, `phone`, `balance`, _row_hash), null), true
+            if(_tidemark_effect in ('upsert', 'base') or (_tidemark_effect = 'fill' and _tidemark_is_there),
+                struct(`id`, `full name`, `phone`, `balance`, _row_hash), null), true
         ) over (partition by _key_hash order by _tidemark_order asc nulls first rows between unbounded preceding and 1 preceding) as _tidemark_before
     from hashed
 ),
@@ -228,7 +243,8 @@ derived as (
                 when _tidemark_effect in ('upsert', 'fill') and _tidemark_is_there
                     then if(_tidemark_before._row_hash = _row_hash, if(_tidemark_effect = 'upsert', 'N', null), 'U')
                 when _tidemark_effect = 'delete' then if(_tidemark_is_there, 'D', 'N')
-                when _tidemark_effect = 'close' and _tidemark_is_there and _tidemark_bound > _tidemark_last.position then 'D'
+                when _tidemark_effect = 'close' and _tidemark_is_there
+                    and _tidemark_bound > _tidemark_last.position then 'D'
             end as _tidemark_operation
         from compared
     ) as compared

@@ -4,7 +4,8 @@ with entries as (
         _key_hash,
         _business_date,
         named_struct(
-            'commit', cast(null as bigint), 'operation', _operation, 'changed', _changed_columns, 'image', struct(`id`, `full name`, `phone`, `balance`, `loaded_at`, `_row_hash`)
+            'commit', cast(null as bigint), 'operation', _operation, 'changed', _changed_columns, 'image',
+                struct(`id`, `full name`, `phone`, `balance`, `loaded_at`, `_row_hash`)
         ) as _entry
     from changed
     union all
@@ -13,7 +14,8 @@ with entries as (
         _key_hash,
         _business_date,
         named_struct(
-            'commit', _commit_id, 'operation', _operation, 'changed', _changed_columns, 'image', struct(`id`, `full name`, `phone`, `balance`, `loaded_at`, `_row_hash`)
+            'commit', _commit_id, 'operation', _operation, 'changed', _changed_columns, 'image',
+                struct(`id`, `full name`, `phone`, `balance`, `loaded_at`, `_row_hash`)
         ) as _entry
     from logged
     union all
@@ -38,9 +40,12 @@ lives as (
         _key_hash,
         max(_next_date) as _next_date,
         max_by(_entry, _business_date) filter (where _kind = 'wanted') as _wanted,
-        max_by(_entry, _business_date) filter (where _kind = 'logged' and _business_date < date'2026-03-04') as _before,
-        max_by(_entry, _business_date) filter (where _kind = 'logged' and _business_date = date'2026-03-04') as _here,
-        max_by(_entry, _business_date) filter (where _kind = 'logged' and _business_date = _next_date) as _logged_next
+        max_by(_entry, _business_date)
+            filter (where _kind = 'logged' and _business_date < date'2026-03-04') as _before,
+        max_by(_entry, _business_date)
+            filter (where _kind = 'logged' and _business_date = date'2026-03-04') as _here,
+        max_by(_entry, _business_date)
+            filter (where _kind = 'logged' and _business_date = _next_date) as _logged_next
     from dated_entries
     group by _key_hash
 ),
@@ -85,10 +90,14 @@ revised as (
     select
         _key_hash,
         inline(array(
-            named_struct('_date', date'2026-03-04', '_entry', if(_differs_here, _wanted, null), '_supersedes', cast(null as bigint)),
-            named_struct('_date', date'2026-03-04', '_entry', null, '_supersedes', if(_differs_here, _here.commit, null)),
-            named_struct('_date', _next_date, '_entry', if(_differs_next, _wanted_next, null), '_supersedes', cast(null as bigint)),
-            named_struct('_date', _next_date, '_entry', null, '_supersedes', if(_differs_next, _logged_next.commit, null))
+            named_struct('_date', date'2026-03-04', '_entry', if(_differs_here, _wanted, null), '_supersedes',
+                cast(null as bigint)),
+            named_struct('_date', date'2026-03-04', '_entry', null, '_supersedes',
+                if(_differs_here, _here.commit, null)),
+            named_struct('_date', _next_date, '_entry', if(_differs_next, _wanted_next, null), '_supersedes',
+                cast(null as bigint)),
+            named_struct('_date', _next_date, '_entry', null, '_supersedes',
+                if(_differs_next, _logged_next.commit, null))
         ))
     from differences
 )

@@ -4,7 +4,8 @@ with entries as (
         _key_hash,
         _business_date,
         named_struct(
-            'commit', cast(null as bigint), 'operation', _operation, 'changed', _changed_columns, 'image', struct(`id`, `full name`, `phone`, `balance`, `loaded_at`, `_row_hash`)
+            'commit', cast(null as bigint), 'operation', _operation, 'changed', _changed_columns, 'image',
+                struct(`id`, `full name`, `phone`, `balance`, `loaded_at`, `_row_hash`)
         ) as _entry
     from changed
     union all
@@ -13,7 +14,8 @@ with entries as (
         _key_hash,
         _business_date,
         named_struct(
-            'commit', _commit_id, 'operation', _operation, 'changed', _changed_columns, 'image', struct(`id`, `full name`, `phone`, `balance`, `loaded_at`, `_row_hash`)
+            'commit', _commit_id, 'operation', _operation, 'changed', _changed_columns, 'image',
+                struct(`id`, `full name`, `phone`, `balance`, `loaded_at`, `_row_hash`)
         ) as _entry
     from logged
     union all
@@ -46,9 +48,12 @@ lives as (
         _key_hash,
         max(_next_date) as _next_date,
         max_by(_entry, _business_date) filter (where _kind = 'wanted') as _wanted,
-        max_by(_entry, _business_date) filter (where _kind = 'logged' and _business_date < date'2026-03-04') as _before,
-        max_by(_entry, _business_date) filter (where _kind = 'logged' and _business_date = date'2026-03-04') as _here,
-        max_by(_entry, _business_date) filter (where _kind = 'logged' and _business_date = _next_date) as _logged_next,
+        max_by(_entry, _business_date)
+            filter (where _kind = 'logged' and _business_date < date'2026-03-04') as _before,
+        max_by(_entry, _business_date)
+            filter (where _kind = 'logged' and _business_date = date'2026-03-04') as _here,
+        max_by(_entry, _business_date)
+            filter (where _kind = 'logged' and _business_date = _next_date) as _logged_next,
         max_by(_entry, _business_date) filter (where _kind = 'logged' and _business_date > date'2026-03-04' and (_next_date is null or _business_date < _next_date)) as _logged_gone,
         max(_business_date) filter (where _kind = 'logged' and _business_date > date'2026-03-04' and (_next_date is null or _business_date < _next_date)) as _logged_gone_date
     from dated_entries
@@ -71,7 +76,8 @@ later_scopes as (
     from (
         select
             supplied._business_date as _scope_date,
-            max_by(struct(log.`full name`), log._business_date) as _scope_row
+            max_by(struct(log.`full name`),
+                log._business_date) as _scope_row
         from (
             select * from shop.people__supplied
             where (_business_date, _commit_id) in ((date'2026-03-05', 260304093000121))
@@ -97,7 +103,8 @@ gone_dates as (
     from images
     inner join later_scopes on images._after.`full name` <=> later_scopes.`full name`
     left outer join rejected_keys
-        on images._key_hash = rejected_keys._key_hash and later_scopes._scope_date = rejected_keys._business_date
+        on images._key_hash = rejected_keys._key_hash
+            and later_scopes._scope_date = rejected_keys._business_date
     where
         images._after is not null
         and rejected_keys._key_hash is null
@@ -111,7 +118,8 @@ gone_rows as (
         gone_dates._gone_date,
         case
             when gone_dates._gone_date is not null then named_struct(
-                'commit', cast(null as bigint), 'operation', 'D', 'changed', cast(null as array<string>), 'image', images._after
+                'commit', cast(null as bigint), 'operation', 'D', 'changed', cast(null as array<string>),
+                    'image', images._after
             )
         end as _wanted_gone,
         if(gone_dates._gone_date is null, images._after, null) as _after
@@ -151,12 +159,18 @@ revised as (
     select
         _key_hash,
         inline(array(
-            named_struct('_date', date'2026-03-04', '_entry', if(_differs_here, _wanted, null), '_supersedes', cast(null as bigint)),
-            named_struct('_date', date'2026-03-04', '_entry', null, '_supersedes', if(_differs_here, _here.commit, null)),
-            named_struct('_date', _next_date, '_entry', if(_differs_next, _wanted_next, null), '_supersedes', cast(null as bigint)),
-            named_struct('_date', _next_date, '_entry', null, '_supersedes', if(_differs_next, _logged_next.commit, null)),
-            named_struct('_date', _gone_date, '_entry', if(_differs_gone, _wanted_gone, null), '_supersedes', cast(null as bigint)),
-            named_struct('_date', _logged_gone_date, '_entry', null, '_supersedes', if(_differs_gone, _logged_gone.commit, null))
+            named_struct('_date', date'2026-03-04', '_entry', if(_differs_here, _wanted, null), '_supersedes',
+                cast(null as bigint)),
+            named_struct('_date', date'2026-03-04', '_entry', null, '_supersedes',
+                if(_differs_here, _here.commit, null)),
+            named_struct('_date', _next_date, '_entry', if(_differs_next, _wanted_next, null), '_supersedes',
+                cast(null as bigint)),
+            named_struct('_date', _next_date, '_entry', null, '_supersedes',
+                if(_differs_next, _logged_next.commit, null)),
+            named_struct('_date', _gone_date, '_entry', if(_differs_gone, _wanted_gone, null), '_supersedes',
+                cast(null as bigint)),
+            named_struct('_date', _logged_gone_date, '_entry', null, '_supersedes',
+                if(_differs_gone, _logged_gone.commit, null))
         ))
     from differences
 )

@@ -1,17 +1,21 @@
 select
-    * except (`_is_current`, _tidemark_row, _tidemark_known_from, _tidemark_known_to, _tidemark_is_first, _tidemark_is_last),
+    * except (`_is_current`, _tidemark_row, _tidemark_known_from, _tidemark_known_to,
+        _tidemark_is_first, _tidemark_is_last),
     _tidemark_known_from as _known_from,
     _tidemark_known_to as _known_to,
     `_is_current` and _tidemark_known_to is null as `_is_current`
 from (
     select
         * except (_tidemark_known_to),
-        if(_tidemark_is_last, _tidemark_known_to, lead(_tidemark_known_to) over (partition by _key_hash, _tidemark_row, `_valid_from`, `_valid_to` order by _tidemark_known_from asc nulls last)) as _tidemark_known_to
+        if(_tidemark_is_last, _tidemark_known_to,
+            lead(_tidemark_known_to) over (partition by _key_hash, _tidemark_row, `_valid_from`, `_valid_to` order by _tidemark_known_from asc nulls last)) as _tidemark_known_to
     from (
         select
             *,
-            not coalesce(lag(_tidemark_known_to) over (partition by _key_hash, _tidemark_row, `_valid_from`, `_valid_to` order by _tidemark_known_from asc nulls last) = _tidemark_known_from, false) as _tidemark_is_first,
-            not coalesce(lead(_tidemark_known_from) over (partition by _key_hash, _tidemark_row, `_valid_from`, `_valid_to` order by _tidemark_known_from asc nulls last) = _tidemark_known_to, false) as _tidemark_is_last
+            not coalesce(lag(_tidemark_known_to) over (partition by _key_hash, _tidemark_row, `_valid_from`, `_valid_to` order by _tidemark_known_from asc nulls last) = _tidemark_known_from,
+                false) as _tidemark_is_first,
+            not coalesce(lead(_tidemark_known_from) over (partition by _key_hash, _tidemark_row, `_valid_from`, `_valid_to` order by _tidemark_known_from asc nulls last) = _tidemark_known_to,
+                false) as _tidemark_is_last
         from (
             select
                 * except (_operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _valid_to),
@@ -23,7 +27,8 @@ from (
                 select
                     * except (_valid_to, _tidemark_known_from, _tidemark_known_to, _tidemark_closed_by, _tidemark_is_open),
                     if(_tidemark_is_open, null, _valid_to) as _valid_to,
-                    if(_tidemark_is_open, _tidemark_known_from, greatest(_tidemark_known_from, _tidemark_closed_by)) as _tidemark_known_from,
+                    if(_tidemark_is_open, _tidemark_known_from,
+                        greatest(_tidemark_known_from, _tidemark_closed_by)) as _tidemark_known_from,
                     if(_tidemark_is_open, _tidemark_closed_by, _tidemark_known_to) as _tidemark_known_to
                 from (
                     select

@@ -24,8 +24,10 @@ own as (
 
 events as (
     select
-        coalesce(max(commit_id) filter (where kind = 'full_refresh' and state = 'completed'), 0) as source_start,
-        coalesce(min(commit_id) filter (where kind in ('load', 'full_refresh') and state = 'inflight'), 9223372036854775807) as first_inflight,
+        coalesce(max(commit_id) filter (where kind = 'full_refresh' and state = 'completed'),
+            0) as source_start,
+        coalesce(min(commit_id) filter (where kind in ('load', 'full_refresh') and state = 'inflight'),
+            9223372036854775807) as first_inflight,
         to_json(collect_list(commit_id) filter (where state = 'rolled_back')) as undone
     from commits
     where relation = 'shop.atomic_events'

@@ -33,7 +33,8 @@ select
     coalesce(min(commit_id) filter (where is_whole and kind in ('load', 'full_refresh') and business_date = date'2026-03-04' and commit_id >= log_start and undone_by is null), min(commit_id) filter (where is_whole and kind in ('load', 'full_refresh') and business_date = date'2026-03-04' and commit_id >= log_start), min(commit_id) filter (where is_whole and kind in ('load', 'full_refresh') and business_date = date'2026-03-04')) as from_id,
     coalesce(max(commit_id) filter (where is_whole and completed_at <= to_at), 0) as to_id,
     any_value(to_at) > current_timestamp() as to_is_future,
-    coalesce(min(started_at) filter (where state = 'inflight') <= any_value(to_at), false) as to_is_open
+    coalesce(min(started_at) filter (where state = 'inflight') <= any_value(to_at),
+        false) as to_is_open
 from written
 cross join (
     select

@@ -9,12 +9,16 @@ judged as (
         `phone` as `phone`,
         `balance` as `balance`,
         if(not _has_before, null, named_struct(
-            'id', `_before_id`
+            'id',
+                `_before_id`
         )) as _image_before,
         array_except(array(
-            if(`_tidemark_lacks_full name`, 'full name', null),
-            if(`_tidemark_lacks_phone`, 'phone', null),
-            if(`_tidemark_lacks_balance`, 'balance', null),
+            if(`_tidemark_lacks_full name`,
+                'full name', null),
+            if(`_tidemark_lacks_phone`,
+                'phone', null),
+            if(`_tidemark_lacks_balance`,
+                'balance', null),
             cast(null as string)
         ), array(cast(null as string))) as _unsupplied,
         cast(null as string) as _unavailable,
@@ -67,7 +71,8 @@ told_apart as (
             false as _is_repeated,
             md5(concat_ws('|', _identity, _content)) as _event_id,
             if(
-                _may_be_move and lag(_source_operation) over (partition by _group order by _landing_num asc nulls last) = 'DELETE',
+                _may_be_move and lag(_source_operation)
+                    over (partition by _group order by _landing_num asc nulls last) = 'DELETE',
                 lag(_image_before) over (partition by _group order by _landing_num asc nulls last),
                 null
             ) as _moved_from
@@ -93,7 +98,8 @@ told_apart as (
         copies._moved_from is not null as _tidemark_is_pair,
         copies._kind <> 'unreadable' and (copies._is_repeated or copies._copy > 1 or known_events._event_id is not null) as _is_duplicate
     from copies
-    left join (select distinct _event_id from shop.customers_of_events__log where _superseded_by is null) as known_events
+    left join (select distinct _event_id from shop.customers_of_events__log
+        where _superseded_by is null) as known_events
         on copies._event_id = known_events._event_id
 )
 

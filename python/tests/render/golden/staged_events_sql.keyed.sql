@@ -30,20 +30,28 @@ texts as (
 given as (
     select
         *,
-        if(coalesce(`_tidemark_text_full name` in ('__debezium_unavailable_value', 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '5f5f646562657a69756d5f756e617661696c61626c655f76616c7565', '["__debezium_unavailable_value"]', '[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]', '[95, 95, 100, 101, 98, 101, 122, 105, 117, 109, 95, 117, 110, 97, 118, 97, 105, 108, 97, 98, 108, 101, 95, 118, 97, 108, 117, 101]', '{"__debezium_unavailable_value":"__debezium_unavailable_value"}', '{"__debezium_unavailable_value": "__debezium_unavailable_value"}'), false), null, `_tidemark_text_full name`) as `_tidemark_given_full name`,
-        if(coalesce(`_tidemark_text_phone` in ('__debezium_unavailable_value', 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '5f5f646562657a69756d5f756e617661696c61626c655f76616c7565', '["__debezium_unavailable_value"]', '[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]', '[95, 95, 100, 101, 98, 101, 122, 105, 117, 109, 95, 117, 110, 97, 118, 97, 105, 108, 97, 98, 108, 101, 95, 118, 97, 108, 117, 101]', '{"__debezium_unavailable_value":"__debezium_unavailable_value"}', '{"__debezium_unavailable_value": "__debezium_unavailable_value"}'), false), null, `_tidemark_text_phone`) as `_tidemark_given_phone`,
-        if(coalesce(`_tidemark_text_balance` in ('__debezium_unavailable_value', 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '5f5f646562657a69756d5f756e617661696c61626c655f76616c7565', '["__debezium_unavailable_value"]', '[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]', '[95, 95, 100, 101, 98, 101, 122, 105, 117, 109, 95, 117, 110, 97, 118, 97, 105, 108, 97, 98, 108, 101, 95, 118, 97, 108, 117, 101]', '{"__debezium_unavailable_value":"__debezium_unavailable_value"}', '{"__debezium_unavailable_value": "__debezium_unavailable_value"}'), false), null, `_tidemark_text_balance`) as `_tidemark_given_balance`
+        if(coalesce(`_tidemark_text_full name` in ('__debezium_unavailable_value', 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '5f5f646562657a69756d5f756e617661696c61626c655f76616c7565', '["__debezium_unavailable_value"]', '[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]', '[95, 95, 100, 101, 98, 101, 122, 105, 117, 109, 95, 117, 110, 97, 118, 97, 105, 108, 97, 98, 108, 101, 95, 118, 97, 108, 117, 101]', '{"__debezium_unavailable_value":"__debezium_unavailable_value"}', '{"__debezium_unavailable_value": "__debezium_unavailable_value"}'), false), null,
+                `_tidemark_text_full name`) as `_tidemark_given_full name`,
+        if(coalesce(`_tidemark_text_phone` in ('__debezium_unavailable_value', 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '5f5f646562657a69756d5f756e617661696c61626c655f76616c7565', '["__debezium_unavailable_value"]', '[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]', '[95, 95, 100, 101, 98, 101, 122, 105, 117, 109, 95, 117, 110, 97, 118, 97, 105, 108, 97, 98, 108, 101, 95, 118, 97, 108, 117, 101]', '{"__debezium_unavailable_value":"__debezium_unavailable_value"}', '{"__debezium_unavailable_value": "__debezium_unavailable_value"}'), false), null,
+                `_tidemark_text_phone`) as `_tidemark_given_phone`,
+        if(coalesce(`_tidemark_text_balance` in ('__debezium_unavailable_value', 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '5f5f646562657a69756d5f756e617661696c61626c655f76616c7565', '["__debezium_unavailable_value"]', '[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]', '[95, 95, 100, 101, 98, 101, 122, 105, 117, 109, 95, 117, 110, 97, 118, 97, 105, 108, 97, 98, 108, 101, 95, 118, 97, 108, 117, 101]', '{"__debezium_unavailable_value":"__debezium_unavailable_value"}', '{"__debezium_unavailable_value": "__debezium_unavailable_value"}'), false), null,
+                `_tidemark_text_balance`) as `_tidemark_given_balance`
     from texts
 ),
 
 decoded as (
     select
         *,
-        try_cast(`_tidemark_text_id` as bigint) as `id`,
-        `_tidemark_given_full name` as `full name`,
-        `_tidemark_given_phone` as `phone`,
-        case when `_tidemark_given_balance` rlike '^[-+]?[0-9]*([.][0-9]{0,2}0*)?$' or `_tidemark_given_balance` rlike '^[-+]?[0-9]+([.][0-9]*)?[eE][-+]?[0-9]{1,3}$' and (`_tidemark_given_balance` rlike '^[-+]?[0.]+[eE]' or length(regexp_extract(`_tidemark_given_balance`, '[.]([0-9]+)', 1)) - length(regexp_extract(replace(`_tidemark_given_balance`, '.', ''), '(0*)[eE]', 1)) - int(regexp_extract(`_tidemark_given_balance`, '[eE](.*)', 1)) <= 2) then try_cast(`_tidemark_given_balance` as decimal(10,2)) end as `balance`,
-        try_cast(`_tidemark_before_id` as bigint) as `_before_id`
+        try_cast(`_tidemark_text_id` as bigint)
+            as `id`,
+        `_tidemark_given_full name`
+            as `full name`,
+        `_tidemark_given_phone`
+            as `phone`,
+        case when `_tidemark_given_balance` rlike '^[-+]?[0-9]*([.][0-9]{0,2}0*)?$' or `_tidemark_given_balance` rlike '^[-+]?[0-9]+([.][0-9]*)?[eE][-+]?[0-9]{1,3}$' and (`_tidemark_given_balance` rlike '^[-+]?[0.]+[eE]' or length(regexp_extract(`_tidemark_given_balance`, '[.]([0-9]+)', 1)) - length(regexp_extract(replace(`_tidemark_given_balance`, '.', ''), '(0*)[eE]', 1)) - int(regexp_extract(`_tidemark_given_balance`, '[eE](.*)', 1)) <= 2) then try_cast(`_tidemark_given_balance` as decimal(10,2)) end
+            as `balance`,
+        try_cast(`_tidemark_before_id` as bigint)
+            as `_before_id`
     from given
 ),
 
@@ -54,12 +62,16 @@ judged as (
         `phone` as `phone`,
         `balance` as `balance`,
         if(_before is null, null, named_struct(
-            'id', `_before_id`
+            'id',
+                `_before_id`
         )) as _image_before,
         array_except(array(
-            if(coalesce(not map_contains_key(_image, 'full name'), true) or (`_tidemark_text_full name` is not null and `_tidemark_given_full name` is null), 'full name', null),
-            if(coalesce(not map_contains_key(_image, 'phone'), true) or (`_tidemark_text_phone` is not null and `_tidemark_given_phone` is null), 'phone', null),
-            if(coalesce(not map_contains_key(_image, 'balance'), true) or (`_tidemark_text_balance` is not null and `_tidemark_given_balance` is null), 'balance', null),
+            if(coalesce(not map_contains_key(_image, 'full name'), true) or (`_tidemark_text_full name` is not null and `_tidemark_given_full name` is null),
+                'full name', null),
+            if(coalesce(not map_contains_key(_image, 'phone'), true) or (`_tidemark_text_phone` is not null and `_tidemark_given_phone` is null),
+                'phone', null),
+            if(coalesce(not map_contains_key(_image, 'balance'), true) or (`_tidemark_text_balance` is not null and `_tidemark_given_balance` is null),
+                'balance', null),
             cast(null as string)
         ), array(cast(null as string))) as _unsupplied,
         case
@@ -120,7 +132,8 @@ told_apart as (
             false as _is_repeated,
             md5(concat_ws('|', _identity, _content)) as _event_id,
             if(
-                _may_be_move and lag(_source_operation) over (partition by _group order by _landing_num asc nulls last) = 'DELETE',
+                _may_be_move and lag(_source_operation)
+                    over (partition by _group order by _landing_num asc nulls last) = 'DELETE',
                 lag(_image_before) over (partition by _group order by _landing_num asc nulls last),
                 null
             ) as _moved_from
@@ -146,7 +159,8 @@ told_apart as (
         copies._moved_from is not null as _tidemark_is_pair,
         copies._kind <> 'unreadable' and (copies._is_repeated or copies._copy > 1 or known_events._event_id is not null) as _is_duplicate
     from copies
-    left join (select distinct _event_id from shop.customers_of_events__log where _superseded_by is null) as known_events
+    left join (select distinct _event_id from shop.customers_of_events__log
+        where _superseded_by is null) as known_events
         on copies._event_id = known_events._event_id
 )
 

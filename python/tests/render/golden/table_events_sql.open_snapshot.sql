@@ -27,7 +27,8 @@ select
     'close' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
     struct(struct(coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)) is not null as is_told, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).sequence_1 is not null as has_sequence_1, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).sequence_1 as sequence_1, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).is_stream is not null as has_is_stream, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).is_stream as is_stream, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).position is not null as has_position, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).position as position, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).supplied_num is not null as has_supplied_num, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).supplied_num as supplied_num) as sequence, coalesce(cast(260304093000123 as bigint), -9223372036854775807) as batch, coalesce(cast(ends._sequence_num as bigint), -9223372036854775807) as line, 3 as tie, coalesce(ends._event_id, '') as event) as _tidemark_order,
-    if(least(ends.first_read, earlier.first_read) is null, struct(struct(coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)) is not null as is_told, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).sequence_1 is not null as has_sequence_1, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).sequence_1 as sequence_1, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).is_stream is not null as has_is_stream, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).is_stream as is_stream, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).position is not null as has_position, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).position as position, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).supplied_num is not null as has_supplied_num, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).supplied_num as supplied_num) as sequence, coalesce(cast(260304093000123 as bigint), -9223372036854775807) as batch, coalesce(cast(ends._sequence_num as bigint), -9223372036854775807) as line, 3 as tie, coalesce(ends._event_id, '') as event), struct(struct(least(ends.first_read, earlier.first_read) is not null as is_told, least(ends.first_read, earlier.first_read).sequence_1 is not null as has_sequence_1, least(ends.first_read, earlier.first_read).sequence_1 as sequence_1, least(ends.first_read, earlier.first_read).is_stream is not null as has_is_stream, least(ends.first_read, earlier.first_read).is_stream as is_stream, least(ends.first_read, earlier.first_read).position is not null as has_position, least(ends.first_read, earlier.first_read).position as position, least(ends.first_read, earlier.first_read).supplied_num is not null as has_supplied_num, least(ends.first_read, earlier.first_read).supplied_num as supplied_num) as sequence, coalesce(cast(null as bigint), -9223372036854775807) as batch, coalesce(cast(null as bigint), -9223372036854775807) as line, 0 as tie, coalesce('', '') as event)) as _tidemark_bound,
+    if(least(ends.first_read, earlier.first_read) is null, struct(struct(coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)) is not null as is_told, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).sequence_1 is not null as has_sequence_1, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).sequence_1 as sequence_1, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).is_stream is not null as has_is_stream, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).is_stream as is_stream, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).position is not null as has_position, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).position as position, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).supplied_num is not null as has_supplied_num, coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)).supplied_num as supplied_num) as sequence, coalesce(cast(260304093000123 as bigint), -9223372036854775807) as batch, coalesce(cast(ends._sequence_num as bigint), -9223372036854775807) as line, 3 as tie, coalesce(ends._event_id, '') as event),
+        struct(struct(least(ends.first_read, earlier.first_read) is not null as is_told, least(ends.first_read, earlier.first_read).sequence_1 is not null as has_sequence_1, least(ends.first_read, earlier.first_read).sequence_1 as sequence_1, least(ends.first_read, earlier.first_read).is_stream is not null as has_is_stream, least(ends.first_read, earlier.first_read).is_stream as is_stream, least(ends.first_read, earlier.first_read).position is not null as has_position, least(ends.first_read, earlier.first_read).position as position, least(ends.first_read, earlier.first_read).supplied_num is not null as has_supplied_num, least(ends.first_read, earlier.first_read).supplied_num as supplied_num) as sequence, coalesce(cast(null as bigint), -9223372036854775807) as batch, coalesce(cast(null as bigint), -9223372036854775807) as line, 0 as tie, coalesce('', '') as event)) as _tidemark_bound,
     'SNAPSHOT' as _source_operation,
     ends._event_id,
     ends._sequence_num,
@@ -41,7 +42,8 @@ from (
     select
         _offset,
         coalesce(
-            max(if(_source_operation = 'SNAPSHOT', _event_id, null)), md5(concat_ws('|', 'snapshot', _offset, max(_event_id)))
+            max(if(_source_operation = 'SNAPSHOT', _event_id, null)),
+                md5(concat_ws('|', 'snapshot', _offset, max(_event_id)))
         ) as _event_id,
         min(if(_source_operation = 'SNAPSHOT', null, _sequence_by)) as first_read,
         max(if(_source_operation = 'SNAPSHOT', null, _sequence_by)) as last_read,
@@ -72,17 +74,20 @@ from (
         from shop.customers_in_sequence__log as log
         left semi join (
             select _offset from shop.customers_in_sequence__log
-            where _source_operation = 'READ' and _commit_id >= 260304093000123 and _superseded_by is null
+            where _source_operation = 'READ' and _commit_id >= 260304093000123
+                and _superseded_by is null
         ) as read on log._offset = read._offset
         left anti join (
-            select _offset from shop.customers_in_sequence__log where _source_operation = 'SNAPSHOT' and _operation = 'T' and _superseded_by is null
+            select _offset from shop.customers_in_sequence__log where _source_operation = 'SNAPSHOT' and _operation = 'T'
+                and _superseded_by is null
         ) as ended on log._offset = ended._offset
         where log._source_operation = 'READ' and log._superseded_by is null
     )
     group by _offset
     having
         max(_snapshot_mark in ('last', 'last_in_data_collection', 'end'))
-        or max(_sequence_by) < (select max(_sequence_by) from staged_in_sequence where _reject_reason is null and not _is_snapshot)
+        or max(_sequence_by) < (select max(_sequence_by) from staged_in_sequence where _reject_reason is null
+            and not _is_snapshot)
 ) as ends
 left join (
     select
@@ -98,7 +103,8 @@ select
     logged.`full name`,
     logged.`phone`,
     logged.`balance`,
-    case logged._source_operation when 'TRUNCATE' then 'close' when 'SNAPSHOT' then 'close' when 'ADD_COLUMN' then 'fill' else 'none' end as _tidemark_effect,
+    case logged._source_operation when 'TRUNCATE' then 'close' when 'SNAPSHOT' then 'close'
+        when 'ADD_COLUMN' then 'fill' else 'none' end as _tidemark_effect,
     if(logged._source_operation = 'ADD_COLUMN', array_compact(array(if(logged.`id` is null, 'id', null), if(logged.`full name` is null, 'full name', null), if(logged.`phone` is null, 'phone', null), if(logged.`balance` is null, 'balance', null))), logged._unsupplied) as _unsupplied,
     struct(struct(logged._sequence_by is not null as is_told, logged._sequence_by.sequence_1 is not null as has_sequence_1, logged._sequence_by.sequence_1 as sequence_1, logged._sequence_by.is_stream is not null as has_is_stream, logged._sequence_by.is_stream as is_stream, logged._sequence_by.position is not null as has_position, logged._sequence_by.position as position, logged._sequence_by.supplied_num is not null as has_supplied_num, logged._sequence_by.supplied_num as supplied_num) as sequence, coalesce(cast(logged._batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(logged._sequence_num as bigint), -9223372036854775807) as line, case when logged._source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when logged._source_operation in ('DELETE', 'MOVE_OUT') then 2 when logged._source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(logged._event_id, '') as event) as _tidemark_order,
     case

@@ -26,7 +26,8 @@ from (
             on
                 staged._is_usable and log._key_hash = staged._key_hash
                 and log._sequence_by <=> staged._sequence_by
-        where log._superseded_by is null and log._source_operation not in ('TRUNCATE', 'SNAPSHOT', 'ADD_COLUMN')
+        where log._superseded_by is null
+            and log._source_operation not in ('TRUNCATE', 'SNAPSHOT', 'ADD_COLUMN')
     )
     group by _key_hash, _place
     having max(_is_new)

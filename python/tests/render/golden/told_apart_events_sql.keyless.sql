@@ -44,7 +44,8 @@ counted as (
             partition by _group, _identity, _content, _is_repeated, _delivery order by _landing_num asc nulls last
         ) + if(
             delivered._delivery = 0
-            and (delivered._total_order is null or delivered._total_order > coalesce(counted_before._known_order, 0)),
+            and (delivered._total_order is null
+                or delivered._total_order > coalesce(counted_before._known_order, 0)),
             coalesce(counted_before._known_copies, 0),
             0
         )) as _ordinal
@@ -58,7 +59,8 @@ counted as (
         from shop.customers_without_key__staging
         group by _identity, _content
     ) as counted_before
-        on delivered._identity = counted_before._known_identity and delivered._content = counted_before._known_content
+        on delivered._identity = counted_before._known_identity
+            and delivered._content = counted_before._known_content
 ),
 
 identified as (
@@ -82,5 +84,6 @@ select
     false as _tidemark_is_pair,
     copies._kind <> 'unreadable' and (copies._is_repeated or copies._copy > 1 or known_events._event_id is not null) as _is_duplicate
 from copies
-left join (select distinct _event_id from shop.customers_without_key__log where _superseded_by is null) as known_events
+left join (select distinct _event_id from shop.customers_without_key__log
+    where _superseded_by is null) as known_events
     on copies._event_id = known_events._event_id

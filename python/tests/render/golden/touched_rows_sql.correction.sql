@@ -7,7 +7,8 @@ with touched_keys as (
 ranked as (
     select
         log.*,
-        row_number() over (partition by log._key_hash order by log._business_date desc nulls last) as _tidemark_rank
+        row_number() over (partition by log._key_hash
+            order by log._business_date desc nulls last) as _tidemark_rank
     from shop.customers__log as log
     left semi join touched_keys on log._key_hash = touched_keys._key_hash
     where log._superseded_by is null

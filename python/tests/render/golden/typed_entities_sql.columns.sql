@@ -41,6 +41,7 @@ select
         if(try_variant_get(_values[2], '$', 'string') is not null and try_cast(try_variant_get(_values[2], '$', 'string') as bigint) is null, 'cast_failed: in_stock', null),
         if(not (_values[3] is null or is_variant_null(_values[3])) and try_variant_get(_values[3], '$', 'array<variant>') is null or coalesce(exists(try_variant_get(_values[3], '$', 'array<variant>'), x1 -> coalesce(try_variant_get(x1, '$', 'string') is not null and try_cast(try_variant_get(x1, '$', 'string') as int) is null, false)), false), 'cast_failed: tags', null),
         if(length(try_variant_get(_values[4], '$', 'string')) > 3, 'cast_failed: currency', null),
-        if(try_variant_get(_values[5], '$', 'string') is not null and try_cast(if(instr(trim(try_variant_get(_values[5], '$', 'string')), ':') between 1 and 4, null, try_variant_get(_values[5], '$', 'string')) as timestamp) is null, 'cast_failed: sold_at', null)), '') as _reject_reason,
+        if(try_variant_get(_values[5], '$', 'string') is not null and try_cast(if(instr(trim(try_variant_get(_values[5], '$', 'string')), ':') between 1 and 4, null, try_variant_get(_values[5], '$', 'string')) as timestamp) is null, 'cast_failed: sold_at', null)),
+        '') as _reject_reason,
     concat('{"schema":"', concat('iglu:', `schema`.vendor, '/', `schema`.name, '/', `schema`.format, '/', `schema`.version), '","data":', data, '}') as _raw_payload
 from opened

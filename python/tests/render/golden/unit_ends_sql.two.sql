@@ -21,7 +21,8 @@ select
     relation,
     coalesce(max(commit_id), 0) as last_id
 from commits
-cross join (select min(running.started_at) filter (where running.state = 'inflight') as _begun from commits as running) as in_flight
+cross join (select min(running.started_at) filter (where running.state = 'inflight') as _begun
+    from commits as running) as in_flight
 where
     (state = 'completed' or undone_by is not null)
     and (_begun is null or completed_at < _begun)

@@ -2,11 +2,14 @@ with days as (
     select
         *,
         coalesce(
-            datediff(business_date, lag(business_date, 5) over (partition by relation order by business_date asc nulls last)) > 14,
+            datediff(business_date,
+                lag(business_date, 5)
+                    over (partition by relation order by business_date asc nulls last)) > 14,
             false
         ) as is_sparse,
         -- from Friday on the next working day is Monday
-        month(date_add(business_date, if(weekday(business_date) < 4, 1, 7 - weekday(business_date)))) as next_month
+        month(date_add(business_date,
+            if(weekday(business_date) < 4, 1, 7 - weekday(business_date)))) as next_month
     from (select * from shop.tidemark_commits)
     where business_date not in (date'2026-04-03')
 ),
@@ -76,7 +79,8 @@ beyond as (
             -- usual is all from an ordinary day's to what the last ones had
             when size(month_ends) >= 3
                 then distance - greatest(
-                    least(drift, array_min(month_ends)), least(distance, greatest(drift, array_max(month_ends)))
+                    least(drift, array_min(month_ends)),
+                        least(distance, greatest(drift, array_max(month_ends)))
                 )
         end as beyond,
         sort_array(transform(others, one -> abs(one - drift))) as scatter,
@@ -101,7 +105,8 @@ judged as (
         )
         and abs(sqrt(number) - sqrt(usual_number)) > 3
         and abs(number - usual_number) >= 10 as is_unusual,
-        -- a window keeps Spark from moving the condition below, where it would work out all of this for each part of it
+        -- a window keeps Spark from moving the condition below, where it would work out all of this for each
+        -- part of it
         count(*) over (partition by relation, what) as judged_loads
     from beyond
 )

@@ -11,4 +11,5 @@ left join (
         ) as _tidemark_rank
     from shop.customers__sensitive
 ) as sensitive
-    on stored._key_hash <=> sensitive._key_hash and stored._row_hash <=> sensitive._row_hash and sensitive._tidemark_rank = 1
+    on stored._key_hash <=> sensitive._key_hash and stored._row_hash <=> sensitive._row_hash
+        and sensitive._tidemark_rank = 1
