@@ -63,6 +63,10 @@ def picture(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Non
         path = REPO / name if is_kept else tmp_path / Path(name).name
         shown.screenshot(path=path, animations="disabled")
         assert path.stat().st_size < LARGEST_PICTURE, name
+        if is_kept:
+            from tests.pictures import record
+
+            record(name)
 
     return take
 

@@ -12,10 +12,14 @@ import pytest
 from docsite.markdown import lines_of
 from docsite.tree import read_pages, title_of, written
 from tests.macros import ROOT
+from tests.pages import README
 
 #: Words of a sentence: of a page's sentences on average, and of the longest one
 MEAN, LONGEST = 15, 30
-PAGES = {name: written(text) for name, text in read_pages().items()}
+PAGES = {
+    "README.md": README,
+    **{name: written(text) for name, text in read_pages().items()},
+}
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _NO_PROSE = re.compile(r"^\s*(#|\||!!!|---)")
 _ITEM = re.compile(r"^\s*([-*]|\d+\.) +")
@@ -152,7 +156,7 @@ def test_pages_of_ours(path: Path) -> None:
         assert not FORMER.search(text), f"{text}: the docs have another word"
 
 
-#: Columns of a line of prose in a page, and of any line of a macro but a drawing
+#: Columns of a line: of prose in a page, of a macro but for drawings, and of what YAML says of macros
 WIDEST = 110
 
 
@@ -182,3 +186,13 @@ def test_macros__are_narrow() -> None:
         if len(line) > WIDEST and not _ONE_LINE.search(line) and not re.search("[─│]|c1 +c2", line)
     ]
     assert wide == []
+
+
+def test_descriptions_of_macros__are_narrow() -> None:
+    wide = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sorted((ROOT / "macros").rglob("*.yml"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if len(line) > WIDEST
+    ]
+    assert wide == [], "`description: >` takes several lines"

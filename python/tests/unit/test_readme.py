@@ -310,6 +310,14 @@ def test_promises__name_tests_that_are_there(title: str, least: int) -> None:
             assert any(f"def {test}(" in text for text in texts), f"{file}::{test}"
 
 
+def test_limits__say_since_when() -> None:
+    """The day on which the pages first named each, in the last cell."""
+    rows = re.findall(r"^\| (?!limit |event ).*", PAGES[page_of("Limits")], re.M)
+    assert len(rows) > 50
+    for row in rows:
+        assert re.search(r"\| 20\d\d-[01]\d-[0-3]\d \|$", row), row
+
+
 def test_generic_tests__all_of_them() -> None:
     names = {name.removeprefix("tidemark.") for name in first_cells("Generic tests")}
     assert names == GENERIC_TESTS
