@@ -375,7 +375,9 @@ def test_pipe__its_exit_code_is_that_of_the_command_that_failed(
     assert serve(shop, {}, talk, ["exit\n", "nonsense\n"]) == 0
 
 
-@pytest.mark.parametrize(("line", "code"), [("diff a b", 0), ("plan", 0), ("replay", 0), ("status", 2)])
+@pytest.mark.parametrize(
+    ("line", "code"), [("diff a b", 0), ("plan", 0), ("replay", 0), ("status", 2)]
+)
 def test_pipe__goes_on_where_something_differs(
     shop: RunOptions, monkeypatch: pytest.MonkeyPatch, line: str, code: int
 ) -> None:
