@@ -248,6 +248,12 @@ def test_compared__by_a_key_that_the_original_lacks(
     assert f"`{call}`" in str(error.value) and "another key with" not in str(error.value)
 
 
+def test_compared__by_a_sensitive_key(tmp_path: Path) -> None:
+    project, model = customers(tmp_path)
+    entity = replace(model.entity, key=("phone",), sensitive=("phone",))
+    assert compared(project, [replace(model, entity=entity, clone=replace(entity, schema="dev"))], ASKED, 3).entities  # fmt: skip
+
+
 def rows_with_text(rows: Any) -> Any:
     """Return rows whose column `city` is one of text, though it has no value."""
     import pyarrow as pa

@@ -54,7 +54,7 @@ def _compared(
     key = ",".join(more) or "COLUMN"
     call = f"Call `tidemark diff {one.entity.relation} {one.clone.relation} --key {key}`"
     asked_of_diff = AskedOfDiff(samples=samples, cure=call)
-    known = {name.lower() for name in a.names}
+    known = {name.lower() for name in a.names} | a.sensitive  # whose hash tells rows apart
     lacking = [name for name in one.entity.key if name.lower() not in known]
     if lacking:
         raise ConfigError(
