@@ -436,7 +436,7 @@ def test_config_drift(module_project: Any) -> None:
     assert drifting.commits()[-1] == ("full_refresh", "completed")
     # dates of the old log do not count, also not where they are to be loaded again: this one goes forward
     said = drifting.operate("restate", **{"from": "2026-01-01", "dry_run": True}).output
-    assert "would load 1 business dates again: 2026-01-01" in said
+    assert "would load 1 business date again: 2026-01-01" in said
     drifting.load("2026-01-02", "id,name\n1,a2\n")
     assert drifting.rows("id, name") == [(1, "a2")]
     assert [row[0] for row in drifting.commits("kind")] == ["load", "load", "full_refresh", "load"]

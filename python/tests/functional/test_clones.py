@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -137,6 +138,35 @@ def test_clone__goes_on_by_itself(project: Any) -> None:
     assert told(entity, dev) == told(entity, own)
     clone(entity, remove=True)
     assert not project.session.catalog.tableExists(f"{dev}.{entity.name}__log")
+
+
+def test_clone__of_intervals_goes_on(project: Any) -> None:
+    """Its first run merges what is new, as one of the original does."""
+    entity, own = orders(project), project.schema
+    project.write(
+        "models/orders_intervals.sql",
+        """
+        {{ config(materialized='scd2') }}
+        {{ tidemark.scd2(ref('orders')) }}
+        """,
+    )
+    load(entity, "2026-03-01", "2026-03-02")
+    project.dbt("run", "--select", "orders_intervals")
+    clone(entity)
+    arguments = {"entity": "orders_intervals", "to": f"{own}_dev"}
+    project.dbt("run-operation", "clone", "--args", json.dumps(arguments))
+    load(entity, "2026-03-03")
+    project.dbt("run", "--select", "orders_intervals")
+    with schema_of_clones(project) as dev:
+        load(entity, "2026-03-03")
+        result = project.dbt("run", "--select", "orders_intervals")
+        assert "built again" not in result.output
+    names = "id, name, _valid_from, _valid_to"
+    here, there = (
+        project.query(f"select {names} from {schema}.orders_intervals order by id, _valid_from")
+        for schema in (own, dev)
+    )
+    assert here == there and len(here) == 5
 
 
 def test_promote__as_if_loaded_in_place(project: Any) -> None:

@@ -114,6 +114,17 @@ def test_events(project: Project, engine: str) -> None:
     assert entity.rows("id, amount") == [(1, 5)]
 
 
+@pytest.mark.turn(0, 3)
+@pytest.mark.parametrize("on_fail", ["fail", "quarantine"])
+def test_events__a_rule_sees_one_row(project: Project, on_fail: str) -> None:
+    rule = {"name": "few", "check": "count(*) < 9", "on_fail": on_fail}
+    asked: dict[str, Any] = {"on_reject": "quarantine", "rules": [rule]}
+    entity = EventEntity(project, f"few_{on_fail}", COLUMNS, **asked)
+    failed = entity.load([insert({"id": 1, "amount": 5})], expect_pass=False)
+    assert "rules.few: `count(*) < 9` is no SQL expression" in " ".join(failed.error.split())
+    assert not entity.exists("__log")
+
+
 @pytest.mark.turn(1, 2)
 def test_events__behind_a_statement_that_alters_the_table(project: Project) -> None:
     """A load that a rule stops leaves the table as it was before the statement, and no commit in flight."""

@@ -27,6 +27,8 @@ WITHOUT_CURE = (
     "…: … rows were counted but … were written to …. The source changed while the run read it. …",
     "plan … cannot be applied…",
     "there is no plan ….…",
+    "… is NULL in …. …",
+    "… is not unique: … rows have …. …",
     "…: the source did `…`, …; …. …",
     "… is not a view of a load",
     "entities without their schema in …",

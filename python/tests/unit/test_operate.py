@@ -317,3 +317,17 @@ def test_every_operation_says_what_it_would() -> None:
              "clean_feed", "clean_enriched", "compact", "erase_key"]  # fmt: skip
     for name in names:
         assert re.search("[\"']would ", (folder / f"{name}.py").read_text()), name
+
+
+def test_reports__count_by_their_noun() -> None:
+    """Of one row no operation says "1 rows": tidemark.printable.counted() tells both."""
+    plural = re.compile(
+        r"\} (\w+ )?(rows|dates|events|files|changes|versions|commits|entities)\b[^\n]*"
+    )
+    folder = Path(operations.__file__).parent
+    found = [
+        f"{path.name}: {one[0]}"
+        for path in sorted(folder.glob("*.py"))
+        for one in plural.finditer(path.read_text())
+    ]
+    assert not found

@@ -18,7 +18,7 @@ from rich.console import Console
 from tests.pages import blocks_of
 from tidemark import cli
 from tidemark.diff.markdown import as_markdown
-from tidemark.errors import ConfigError
+from tidemark.errors import ConfigError, TidemarkError
 from tidemark.replay.chosen import (
     Asked,
     Replayed,
@@ -222,6 +222,44 @@ def test_compared__by_a_key_that_was_another(tmp_path: Path) -> None:
     (one,) = compared(project, [moved], ASKED, 3).entities
     assert one.versions.key == ["city", "_business_date", "id"]
     assert (one.versions.same, one.versions.only_in_a, one.rows.same) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [({}, "has no column 'city'"), ({"city": None}, "is NULL in 2 rows")],
+)
+def test_compared__by_a_key_that_the_original_lacks(
+    tmp_path: Path, known: dict[str, Any], said: str
+) -> None:
+    """What the error proposes is a call of `tidemark diff`: a replay has no --key."""
+    project, model = customers(tmp_path)
+    entity = replace(model.entity, key=("city",))
+    moved = replace(model, entity=entity, clone=replace(entity, schema="dev"))
+    config = json.dumps({"keys": ["id"]})
+    commits = [state(2, "completed", 2, relation="shop.customers", config=config)]
+    write(tmp_path, "tidemark_commits__log", commits)
+    for schema, more in (("shop", known), ("dev", {"city": "Oslo"})):
+        path = str(tmp_path / f"warehouse/{schema}.db/customers__log")
+        rows = rows_of([{**logged(number, "x", "I", 2), **more} for number in (1, 2)])
+        write_deltalake(path, rows_with_text(rows), mode="overwrite", schema_mode="overwrite")
+    with pytest.raises(TidemarkError, match=said) as error:
+        compared(project, [moved], ASKED, 3)
+    call = "tidemark diff shop.customers dev.customers --key id"
+    assert f"`{call}`" in str(error.value) and "another key with" not in str(error.value)
+
+
+def test_compared__by_a_sensitive_key(tmp_path: Path) -> None:
+    project, model = customers(tmp_path)
+    entity = replace(model.entity, key=("phone",), sensitive=("phone",))
+    assert compared(project, [replace(model, entity=entity, clone=replace(entity, schema="dev"))], ASKED, 3).entities  # fmt: skip
+
+
+def rows_with_text(rows: Any) -> Any:
+    """Return rows whose column `city` is one of text, though it has no value."""
+    import pyarrow as pa
+
+    at = rows.schema.get_field_index("city")
+    return rows if at < 0 else rows.cast(rows.schema.set(at, pa.field("city", pa.string())))
 
 
 def test_compared__how_a_row_changed_counts(tmp_path: Path) -> None:

@@ -357,10 +357,12 @@ def test_test__is_that_of_dbt(shop: RunOptions, monkeypatch: pytest.MonkeyPatch)
     group = ShellGroup(name="tidemark")
     words = ["test", "orders", "--select", "customers+", "--business-date", "2026-03-01"]
     assert call(group, words, obj=warm) == 1
-    (options,) = asked
+    assert call(group, ["test", "--target", "prod", "--vars", "a: 2"], obj=warm) == 1
+    options, other = asked
     assert options.test and options.select == ["orders", "customers+"]
     assert options.dates == [dt.date(2026, 3, 1)]
     assert (options.target, options.vars) == ("ci", {"a": 1})
+    assert (other.target, other.vars) == ("prod", {"a": 2})
 
 
 def test_pipe__its_exit_code_is_that_of_the_command_that_failed(
@@ -373,7 +375,9 @@ def test_pipe__its_exit_code_is_that_of_the_command_that_failed(
     assert serve(shop, {}, talk, ["exit\n", "nonsense\n"]) == 0
 
 
-@pytest.mark.parametrize(("line", "code"), [("diff a b", 0), ("plan", 0), ("status", 2)])
+@pytest.mark.parametrize(
+    ("line", "code"), [("diff a b", 0), ("plan", 0), ("replay", 0), ("status", 2)]
+)
 def test_pipe__goes_on_where_something_differs(
     shop: RunOptions, monkeypatch: pytest.MonkeyPatch, line: str, code: int
 ) -> None:

@@ -88,6 +88,7 @@ class Asked:
         all_columns: Whether those are compared that Tidemark adds.
         samples: Of how many keys values are told.
         also: Of the columns that Tidemark adds those that are compared all the same.
+        cure: What to do where the key does not tell rows apart.
     """
 
     key: tuple[str, ...] = ()
@@ -95,6 +96,7 @@ class Asked:
     all_columns: bool = False
     samples: int = 3
     also: tuple[str, ...] = ()
+    cure: str = "Name another key with --key"
 
 
 def paired(

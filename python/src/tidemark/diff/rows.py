@@ -55,7 +55,7 @@ def compare_rows(a: Stored, b: Stored, asked: Asked) -> TableDifference:
         known = {name.lower() for name in (*a.names, *b.names)}
         apart = dict.fromkeys(sorted((a.sensitive | b.sensitive) - known), APART)
         pairing = replace(pairing, left_out={**pairing.left_out, **apart})
-        return _Comparison(db, a, b, pairing, asked.samples).found()
+        return _Comparison(db, a, b, pairing, asked).found()
 
 
 @contextmanager
@@ -96,11 +96,11 @@ def fields_of(db: Any, side: Stored) -> list[Field]:
 
 
 class _Comparison:
-    def __init__(self, db: Any, a: Stored, b: Stored, pairing: Pairing, samples: int) -> None:
+    def __init__(self, db: Any, a: Stored, b: Stored, pairing: Pairing, asked: Asked) -> None:
         self._db = db
         self._sides = {"a": a, "b": b}
         self._pairing = pairing
-        self._samples = samples
+        self._samples, self._cure = asked.samples, asked.cure
         self._columns: list[Column] = [*pairing.keys, *pairing.others]
         self._keys = [f"k{number}" for number in range(len(pairing.keys))]
         self._hidden = a.sensitive | b.sensitive
@@ -165,9 +165,7 @@ class _Comparison:
         empty = " or ".join(f"{key} is null" for key in self._keys)
         (number,) = self._db.execute(f"select count(*) from {side}_hashes where {empty}").fetchone()
         if number:
-            raise DataError(
-                f"{name} is NULL in {counted(number, 'row')}. Name another key with --key"
-            )
+            raise DataError(f"{name} is NULL in {counted(number, 'row')}. {self._cure}")
         twice = self._db.execute(
             f"select {keys}, count(*) as n from {side}_hashes group by {keys} having n > 1 "
             f"order by n desc, {keys} limit 1"
@@ -179,9 +177,7 @@ class _Comparison:
                 + (HIDDEN if column.lower() in self._hidden else shown_value(json_value(value)))
                 for column, value in zip(self._key_names(), values, strict=True)
             )
-            raise DataError(
-                f"{name} is not unique: {number:,} rows have {shown}. Name another key with --key"
-            )
+            raise DataError(f"{name} is not unique: {number:,} rows have {shown}. {self._cure}")
 
     def _key_names(self) -> list[str]:
         return [one.name for one in self._pairing.keys]

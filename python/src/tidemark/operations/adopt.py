@@ -13,6 +13,7 @@ from tidemark.pipeline.steps import load_entity, summary
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.timeline import timeline as timeline_of
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.printable import counted
 from tidemark.rules.timeline import loaded_dates
 from tidemark.shapes.opened import Opened, Run
 from tidemark.shapes.settings import Settings
@@ -52,12 +53,13 @@ def adopt(
     does = "would load" if is_dry else "loading"
     until = f" to {dates[-1]}" if len(dates) > 1 else ""
     known = f" ({len(loaded)} of them are loaded)" if loaded else ""
-    of = f"from {figures['version_count']} versions of {table}: {dates[0]}{until}{known}"
-    report(warehouse, entity, f"{does} {len(dates)} business dates {of}")
+    versions_of = counted(int(figures["version_count"]), "version")
+    of = f"from {versions_of} of {table}: {dates[0]}{until}{known}"
+    report(warehouse, entity, f"{does} {counted(len(dates), 'business date')} {of}")
     if int(figures["within_count"] or 0) > 0:
         lost = "which an entity of business dates does not keep"
-        count = figures["within_count"]
-        report(warehouse, entity, f"{count} versions began and ended within a day, {lost}")
+        count = counted(int(figures["within_count"]), "version")
+        report(warehouse, entity, f"{count} began and ended within a day, {lost}")
     if is_dry:
         return
     missing = [date for date in dates if date not in loaded]
@@ -177,10 +179,10 @@ def check_adopted(
     if differences and not rejected:
         raise DataError(
             f"{entity}: the replayed log has other rows than {table} at the end of "
-            f"{differences[0]['date_count']} dates. The first date is "
+            f"{counted(int(differences[0]['date_count']), 'date')}. The first date is "
             f"{differences[0]['first_date']}. Another program may have written to the table. "
             "Drop the entity and adopt again"
         )
     whole = ": replayed, the log has its rows at the end of every date"
-    lacks = f", without the {rejected} rows in {rejects}"
+    lacks = f", without the {counted(rejected, 'row')} in {rejects}"
     report(warehouse, entity, f"adopted {table}{lacks if differences else whole}")

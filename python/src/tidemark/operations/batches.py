@@ -9,6 +9,7 @@ from tidemark.operations.entity import open_atomic, operation_commit, report
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.enriched import take_back_batches
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.printable import counted
 
 
 def roll_back_batches(warehouse: Warehouse, node: Values, to: Any, dry_run: bool) -> None:
@@ -45,7 +46,9 @@ def roll_back_batches(warehouse: Warehouse, node: Values, to: Any, dry_run: bool
     for batch in batches:
         does, commit_id = "would take" if dry_run else "taking", batch["commit_id"]
         report(
-            warehouse, entity, f"{does} back commit {commit_id}: {batch['rows_inserted']} events"
+            warehouse,
+            entity,
+            f"{does} back commit {commit_id}: {counted(int(batch['rows_inserted'] or 0), 'event')}",
         )
         if batch["kind"] == "full_refresh":
             raise DataError(

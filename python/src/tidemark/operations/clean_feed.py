@@ -12,6 +12,7 @@ from tidemark.operations.tables import vacuum_or_report, vacuum_tables
 from tidemark.pipeline.commits import ensure_commits, record_commit
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.printable import counted
 from tidemark.shapes.opened import Commits, Committing
 
 
@@ -41,7 +42,7 @@ def clean_feed(
         count = warehouse.run(f"select count(*) from {relation} where {condition}")[0][0]
     does = "would remove" if dry_run else "removing"
     asked = f"they can be read from commit {horizon} on"
-    report(warehouse, entity, f"{does} {count} changes; {asked}")
+    report(warehouse, entity, f"{does} {counted(count, 'change')}; {asked}")
     if not count or dry_run:
         if vacuum:
             vacuum_or_report(warehouse, entity, [relation], dry_run)

@@ -180,7 +180,7 @@ def _clone(
     if node["config"]["materialized"] == "cdc":
         _make_history(warehouse, node, there, run)
     record_commit(warehouse, there.commits, mark, "completed", {})
-    copies = f", {copied} files as copies, as they could not be linked" if copied else ""
+    copies = f", {counted(copied, 'file')} as copies, as they could not be linked" if copied else ""
     report(warehouse, there.name, f"{here.relation} is cloned to {there.relation}{copies}")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from tidemark.errors import UsageError
 from tidemark.operations.entity import is_true, open_atomic, report
 from tidemark.pipeline.warehouse import Warehouse
+from tidemark.printable import counted
 
 _WHOLE_PATH = re.compile(r"(/|[A-Za-z][A-Za-z0-9+.-]*:/)")
 
@@ -63,5 +64,6 @@ def export(
             f"{lines}\n{events}",
         ]
     )
-    what = f"{counts[0]} events and {counts[1]} entities of the commits after {first} up to {last}"
+    parts = f"{counts[1]:,} {'entity' if counts[1] == 1 else 'entities'}"
+    what = f"{counted(counts[0], 'event')} and {parts} of the commits after {first} up to {last}"
     report(warehouse, entity, f"{what} are in {folder}")

@@ -10,6 +10,7 @@ from tidemark.operations.entity import left_in_flight, open_atomic, operation_co
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.printable import counted
 from tidemark.shapes.opened import Commit, Opened
 
 
@@ -59,7 +60,7 @@ def populate_manifest(warehouse: Warehouse, entity: str, since: Any, table: Any)
         else:
             number = _claims_of(warehouse, manifest, record) - before - claimed
         claimed += number
-        report(warehouse, entity, f"{day}: {number} of {row[1]} events claimed")
+        report(warehouse, entity, f"{day}: {number:,} of {counted(int(row[1]), 'event')} claimed")
         details["done_to"] = day
         record["details"] = json.dumps(details)
         record_commit(warehouse, commits, record, "inflight", {})
@@ -67,7 +68,7 @@ def populate_manifest(warehouse: Warehouse, entity: str, since: Any, table: Any)
         # By which runs know that what was stored without a claim has one now.
         record["config"] = {**opened["state"]["recorded"], "manifest": str(manifest)}
     record_commit(warehouse, commits, record, "completed", {"rows_inserted": claimed})
-    report(warehouse, entity, f"claimed {claimed} events of {source} in {manifest}")
+    report(warehouse, entity, f"claimed {counted(claimed, 'event')} of {source} in {manifest}")
 
 
 def _claims_of(warehouse: Warehouse, manifest: Any, commit: Commit) -> int:

@@ -15,6 +15,7 @@ from tidemark.pipeline.opening import open_load
 from tidemark.pipeline.slices import clear_slices, drop_slices, forget_run_views
 from tidemark.pipeline.tables import drop_table, make_current, relation_exists
 from tidemark.pipeline.warehouse import Warehouse
+from tidemark.printable import counted
 
 
 def rebuild(warehouse: Warehouse, entity: str, dry_run: Any) -> None:
@@ -51,7 +52,7 @@ def rebuild(warehouse: Warehouse, entity: str, dry_run: Any) -> None:
     located = cfg["location_root"] is not None
     warehouse.run_all(macro("rename_table_sql", new, current, located))
     open_load(warehouse, cfg, run)
-    report(warehouse, entity, f"rebuilt: {macro('row_count', current)} rows")
+    report(warehouse, entity, f"rebuilt: {counted(macro('row_count', current), 'row')}")
 
 
 def drop_entity(warehouse: Warehouse, entity: str) -> None:

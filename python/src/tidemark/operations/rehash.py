@@ -21,6 +21,7 @@ from tidemark.pipeline.given import pepper_check
 from tidemark.pipeline.replacing import has_concurrent_erase
 from tidemark.pipeline.tables import evolve_rejects
 from tidemark.pipeline.warehouse import Warehouse
+from tidemark.printable import counted
 from tidemark.rules.column_plan import had_deltas
 from tidemark.rules.drift import column_role, keys_in_order, recorded_layout, shown
 from tidemark.rules.names import is_chosen
@@ -67,7 +68,11 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     rows = warehouse.run(f"select count(*) from {relations['log']}")[0][0]
     compared = ", ".join(column["name"] for column in plan["compared"])
     does = "would rehash" if is_dry else "rehashing"
-    report(warehouse, entity, f"{does} {rows} log rows with {wanted['hash']} over {compared}")
+    report(
+        warehouse,
+        entity,
+        f"{does} {counted(rows, 'log row')} with {wanted['hash']} over {compared}",
+    )
     if is_dry:
         return
     opened: Opened = {
@@ -116,8 +121,9 @@ def _report_lost_keys(warehouse: Warehouse, cfg: Settings, relations: Relations)
             for table in (warehouse.macro("new_relation", relation), relation)
         )
         if now > before:
-            lost = f"of {now - before} rows of {relation.identifier} the key is not known any more"
-            report(warehouse, cfg["entity"], f"{lost}: the log never had it")
+            rows = f"{counted(now - before, 'row')} of {relation.identifier}"
+            lost = f"of {rows} the key is not known any more: the log never had it"
+            report(warehouse, cfg["entity"], lost)
 
 
 def rehashed_config(

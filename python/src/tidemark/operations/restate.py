@@ -12,6 +12,7 @@ from tidemark.pipeline.opening import opened_anew
 from tidemark.pipeline.steps import load_entity, summary
 from tidemark.pipeline.timeline import timeline as timeline_of
 from tidemark.pipeline.warehouse import Warehouse
+from tidemark.printable import counted
 from tidemark.rules.timeline import before_date, loaded_dates, steps_to
 from tidemark.shapes.opened import Opened
 
@@ -56,8 +57,8 @@ def _restate_extracts(warehouse: Warehouse, opened: Opened, start: str, dry_run:
             f"{entity}: these extracts are gone: {', '.join(missing)}. Nothing was restated. "
             "Put the files back, or restate from a later date"
         )
-    does = "would load" if dry_run else "loading"
-    report(warehouse, entity, f"{does} {len(dates)} business dates again: {', '.join(dates)}")
+    does, again = "would load" if dry_run else "loading", counted(len(dates), "business date")
+    report(warehouse, entity, f"{does} {again} again: {', '.join(dates)}")
     for number, date in enumerate([] if dry_run else dates, 1):
         of_date = opened_anew(warehouse, opened, {**opened["run"], "business_date": date})
         figures = load_entity(warehouse, of_date, warehouse.macro("extract_sql", cfg)) or {}

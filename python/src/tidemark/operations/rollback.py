@@ -17,6 +17,7 @@ from tidemark.pipeline.opening import open_load
 from tidemark.pipeline.slices import drop_slices, make_slice
 from tidemark.pipeline.timeline import timeline as timeline_of
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.printable import counted
 from tidemark.rules.columns_back import recorded_back, renames_back
 from tidemark.rules.timeline import before_runs, steps_to, with_last
 from tidemark.shapes.load import Derived, Load, Steps
@@ -163,7 +164,8 @@ def _report_steps(
         warehouse,
         entity,
         f"{'would go' if dry_run else 'going'} back to commit {steps['target']}: "
-        f"{seen['mark_count']} log rows superseded, {seen['copy_count']} appended anew",
+        f"{counted(int(seen['mark_count'] or 0), 'log row')} superseded, "
+        f"{int(seen['copy_count'] or 0):,} appended anew",
     )
     moved = ((steps["undone"], "undoes"), (steps["redone"], "makes hold again"))
     for commits, label in moved:

@@ -12,9 +12,14 @@ from tidemark.pipeline.events_batch import source_of
 from tidemark.pipeline.events_moves import linked_keys
 from tidemark.pipeline.events_plan import ANEW, is_trial, plan_event_load, plan_stretch
 from tidemark.pipeline.events_statement import opened_after_statement
-from tidemark.pipeline.expressions import event_expressions, meaning_problem, of_a_row_alone
+from tidemark.pipeline.expressions import (
+    event_expressions,
+    meaning_problem,
+    of_a_row_alone,
+    rule_expressions,
+)
 from tidemark.pipeline.look_ups import check_look_ups
-from tidemark.pipeline.row_rules import broken_by_events
+from tidemark.pipeline.row_rules import broken_by_events, rule_counts_of_events_sql
 from tidemark.pipeline.slices import kept_rows, make_view, opened_to_come
 from tidemark.pipeline.tables import (
     alters_tables,
@@ -265,7 +270,10 @@ def _make_staged_view(
         seen = [*macro("event_columns"), *plan["source_columns"]]
         kinds = {column["name"]: column["type"] for column in seen} | more
         if warehouse.adapter.try_view(view, sql, given, kinds):
-            return
+            # rules that put nothing aside are not in that view: they are only counted
+            counted = cfg["rules"] and rule_counts_of_events_sql(warehouse, cfg, view)
+            if not counted or not warehouse.adapter.analysis_error(counted):
+                return
         _check_event_expressions(warehouse, cfg, plan, landing, stretch)
     make_view(warehouse, view, sql)
 
@@ -280,8 +288,11 @@ def _check_event_expressions(
         if name not in names and name != "_landing_num":
             names.append(name)
     lacks = "no event brings and the YAML does not declare"
+    rules = dict(rule_expressions(cfg))
     for setting, expression in event_expressions(cfg):
-        sql = macro("event_expression_sql", plan, landing["events"], stretch, expression)
+        # counted, so that it can be no aggregate and no window either
+        of_a_row = f"count(not ({expression}))" if setting in rules else f"count({expression})"
+        sql = macro("event_expression_sql", plan, landing["events"], stretch, of_a_row)
         errors.append(meaning_problem(warehouse, setting, expression, sql, lacks, names))
     raise_problems(cfg["entity"], [error for error in errors if error])
 

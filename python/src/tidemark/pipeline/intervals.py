@@ -12,6 +12,7 @@ from tidemark.pipeline.commits import derived_marks, ensure_commits, record_comm
 from tidemark.pipeline.growing import drop_other_format, is_of_format
 from tidemark.pipeline.tables import cached_relation, relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.clones import body_hash
 from tidemark.rules.names import names_of
 from tidemark.shapes.derived import IntervalsState
 from tidemark.shapes.opened import Commits, Run
@@ -57,7 +58,7 @@ def _state(
     read_to = last["source_commit_id"]
     log_now = warehouse.rows(macro("scd2_log_sql", log, read_to, cfg["axes"]))[0]
     config = {
-        "body": hashlib.md5(body.encode()).hexdigest(),
+        "body": body_hash(body, macro("target_schema")),
         "partition_by": cfg["partition_by"],
         "cluster_by": cfg["cluster_by"],
         "log_commit_id": last["log_commit_id"],
@@ -85,7 +86,8 @@ def _state(
     _check_body(cfg, names_of(state["columns"]))
     exists, reason = relation_exists(warehouse, relation), None
     if exists:
-        reason = _why_rebuild(warehouse, cfg, run, state, relation, last, log_now)
+        known = _recorded_config(last, body, config["body"])
+        reason = _why_rebuild(warehouse, cfg, run, state, relation, last, log_now, known)
     if run["empty"]:
         return {**state, "step": "nothing" if exists else "build", "message": "EMPTY"}
     if not exists or reason:
@@ -135,6 +137,14 @@ def _marks(warehouse: Warehouse, commits: Commits, relation: str, entity: str) -
     }
 
 
+def _recorded_config(last: Values, body: str, digest: Any) -> Values:
+    """Return what the table was made with; older tables have another hash of the same body."""
+    recorded: Values = json.loads(last["config"] or "{}")
+    if recorded.get("body") == hashlib.md5(body.encode()).hexdigest():
+        recorded["body"] = digest
+    return recorded
+
+
 def _why_rebuild(
     warehouse: Warehouse,
     cfg: Intervals,
@@ -143,6 +153,7 @@ def _why_rebuild(
     relation: Any,
     last: Values,
     log_now: Values,
+    recorded: Values,
 ) -> str | None:
     """Return why the table that is there cannot be carried on; None if it can."""
     macro, existing, file_format = warehouse.macro, state["existing"], cfg["file_format"]
@@ -154,7 +165,6 @@ def _why_rebuild(
     built_by = int(macro("table_property", relation, "tidemark.scd2_commit") or 0)
     if not built_by or built_by > last["commit_id"]:
         return "no completed run of it is known"
-    recorded = json.loads(last["config"])
     if recorded.get("axes", ["business"]) != cfg["axes"]:
         return "its axes changed"
     is_same_log = log_now["watermark_count"] == last["rows_read"]

@@ -136,7 +136,18 @@ def broken_by_events(warehouse: Warehouse, cfg: Settings, staged: str) -> dict[s
     """
     if not cfg["rules"]:
         return {}
-    return _counts(warehouse, cfg, warehouse.macro("rule_counts_sql", cfg, staged, OF_EVENTS))
+    return _counts(warehouse, cfg, rule_counts_of_events_sql(warehouse, cfg, staged))
+
+
+def rule_counts_of_events_sql(warehouse: Warehouse, cfg: Settings, staged: str) -> str:
+    """Return the query of how many change events fail each rule.
+
+    Args:
+        warehouse: Where they are.
+        cfg: The settings.
+        staged: The events, staged.
+    """
+    return str(warehouse.macro("rule_counts_sql", cfg, staged, OF_EVENTS))
 
 
 def warn_broken_rules(

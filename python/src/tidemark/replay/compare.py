@@ -10,6 +10,7 @@ from tidemark.diff.columns import Asked as AskedOfDiff
 from tidemark.diff.model import TableDifference
 from tidemark.diff.rows import compare_rows
 from tidemark.diff.sides import Stored, at_moment, versions_between
+from tidemark.errors import ConfigError
 from tidemark.replay.chosen import Asked, Replayed, clones_project
 from tidemark.replay.model import EntityReplay, Replay
 from tidemark.state.commits import recorded_config
@@ -29,6 +30,8 @@ def compared(
         samples: Of how many keys values are told.
 
     Raises:
+        ConfigError: An original does not have the key of its model.
+        DataError: The key does not tell the rows of one apart.
         TableNotReadable: Only Spark reads one of them.
     """
     here, there = Tables(project), Tables(clones_project(project, asked))
@@ -48,13 +51,23 @@ def _compared(
         for tables, entity in sides
     )
     more = _former_key(here, one.entity, a, b)
-    asked_of_diff = AskedOfDiff(samples=samples, also=("_operation",))
-    versions = compare_rows(_with_key(a, more), _with_key(b, more), asked_of_diff)
+    key = ",".join(more) or "COLUMN"
+    call = f"Call `tidemark diff {one.entity.relation} {one.clone.relation} --key {key}`"
+    asked_of_diff = AskedOfDiff(samples=samples, cure=call)
+    known = {name.lower() for name in a.names} | a.sensitive  # whose hash tells rows apart
+    lacking = [name for name in one.entity.key if name.lower() not in known]
+    if lacking:
+        raise ConfigError(
+            f"{a.name} has no column {lacking[0]!r}, which the key of the model needs. "
+            f"Call `tidemark diff {one.entity.relation} {one.clone.relation} --key {key}`"
+        )
+    of_versions = replace(asked_of_diff, also=("_operation",))
+    versions = compare_rows(_with_key(a, more), _with_key(b, more), of_versions)
     a, b = (
         at_moment(tables, entity, f"{entity.relation} at the end of {last}", last)
         for tables, entity in sides
     )
-    rows = compare_rows(_with_key(a, more), _with_key(b, more), AskedOfDiff(samples=samples))
+    rows = compare_rows(_with_key(a, more), _with_key(b, more), asked_of_diff)
     return EntityReplay(
         entity=one.entity.name,
         original=one.entity.relation,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+
 from tidemark.errors import UsageError
 
 
@@ -59,3 +62,18 @@ def deferred_schemas(target: str, own: str, other: str) -> tuple[str, str] | Non
     if added is None or other == own or not other.endswith(added):
         return None
     return other[: len(other) - len(added)], target
+
+
+def body_hash(body: str, target: str) -> str:
+    """Return what tells one SQL of a model from another; that of its clone is the same.
+
+    Example:
+        >>> body_hash("select * from shop.a", "shop") == body_hash("select * from dev.a", "dev")
+        True
+
+    Args:
+        body: The compiled SQL, which names tables.
+        target: The schema of the target: see schema_there().
+    """
+    schema = re.compile(rf"(?<![\w.`])`?{re.escape(target)}((?:_\w+)?)`?(?=\.)", re.IGNORECASE)
+    return hashlib.md5(schema.sub(r"{target}\1", body).encode()).hexdigest()

@@ -106,7 +106,7 @@ def serve(
             code = call(group, words, obj=warm, defaults=defaults)
             warm.names.forget()
             # that something differs is no failure
-            return 0 if words[0] in ("plan", "diff") and code == EXIT_DIFFERENT else code
+            return 0 if words[0] in ("plan", "diff", "replay") and code == EXIT_DIFFERENT else code
 
     do = partial(execute_line, execute=execute, words_of=words_of)
     if lines is not None:

@@ -15,6 +15,7 @@ from tidemark.options import (
     count_option,
     exclude_option,
     select_option,
+    target_option,
     vars_option,
     verbose_option,
 )
@@ -91,6 +92,7 @@ def sql(warm: Warm, query: tuple[str, ...], limit: int, as_json: bool) -> None:
 @exclude_option
 @click.option("--business-date", "date_text", metavar="DATE", help="For tests that need one.")
 @vars_option
+@target_option
 @verbose_option
 @click.pass_context
 def test(
@@ -100,6 +102,7 @@ def test(
     exclude: tuple[str, ...],
     date_text: str | None,
     vars_text: str | None,
+    target: str | None,
     verbose: bool,
 ) -> None:
     """Run dbt's tests: of some entities, of a selection, or all.
@@ -118,6 +121,7 @@ def test(
         select=[*names, *select],
         exclude=list(exclude),
         vars=parse_vars(vars_text) if vars_text is not None else warm.options.vars,
+        target=target if target is not None else warm.options.target,
         test=True,
         verbose=verbose,
     )
