@@ -7,8 +7,9 @@
 {%- set meta = tidemark.event_meta_columns(cfg) -%}
 {%- set today = "date'" ~ load['business_date'] ~ "'" -%}
 {%- set gone = plan.get('kept_gone', []) | map(attribute='name') | list -%}
-{#- of a table without key the rows are known by the hash that they have, and none changes -#}
-{%- set heals = gone and plan['keyed'] -%}
+{#- their values are in no hash: a late event may change what one of them has that an event left out -#}
+{%- set ignored = plan['ignored'] if plan['keyed'] else [] -%}
+{%- set heals = tidemark.heals(plan) -%}
 {%- set columns = names + ['_key_hash', '_row_hash', '_operation', '_changed_columns', '_unsupplied']
     + meta -%}
 {%- if not load['late'] -%}
@@ -39,9 +40,9 @@ differences as (
             logged._business_date, logged._eff_start_date, logged._batch_id,
                 logged._commit_id as _supersedes)) as replaced
     from derived
-    full outer join (select *{%
-        if heals %}, {{ tidemark._kept_list(cfg, plan) | indent(8) }}{% endif %}
-            from {{ sources['existing'] }} where _key_hash is not null) as logged
+    full outer join (select *
+        from {{ tidemark._with_kept_sql(cfg, plan, sources['existing']) | indent(4) if heals
+            else sources['existing'] }} where _key_hash is not null) as logged
         on
             derived.{{ '_key_hash' if plan['keyed'] else '_tidemark_group' }} = logged.{{ '_key_hash'
                 if plan['keyed'] else '_tidemark_group' }}
@@ -63,6 +64,9 @@ differences as (
             and derived._changed_columns <=> logged._changed_columns
             {%- endif %}
         )
+        {%- if ignored %}
+        or {{ tidemark.rows_differ_expr(ignored, 'derived', 'logged') | indent(8) }}
+        {%- endif %}
 )
 
 {% set rows = 'select\n    inline(array_compact(array(wanted, replaced)))\nfrom differences' -%}
@@ -78,6 +82,23 @@ from (
 {{ rows }}
 {%- endif -%}
 {%- endif -%}
+{%- endmacro -%}
+
+{#- Whether rows that are derived anew keep what they had in columns that are gone. Of a table without key
+    they are known by the hash that they have, and none changes. -#}
+{%- macro heals(plan) -%}
+    {{ return(plan['keyed'] and plan.get('kept_gone', []) | length > 0) }}
+{%- endmacro -%}
+
+{#- The log of the touched keys, and of each row what _kept_list() tells. -#}
+{%- macro _with_kept_sql(cfg, plan, existing) -%}
+(
+    select
+        *,
+        {{ tidemark._kept_list(cfg, plan) | indent(8) }}
+    from {{ existing }}
+    where _key_hash is not null
+)
 {%- endmacro -%}
 
 {#- The hash of a row that is derived anew, with what it has in columns that are gone: by that it differs from

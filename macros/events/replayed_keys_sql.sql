@@ -12,6 +12,9 @@
 {%- set values = tidemark.column_list_expr(names) -%}
 {%- set prior = tidemark._of_key('1 preceding') -%}
 {%- set image = 'struct(' ~ (values ~ ', _row_hash') | replace('\n    ', ' ') ~ ')' -%}
+{%- set is_row = "_tidemark_effect in ('upsert', 'base') or (_tidemark_effect = 'fill' and "
+    ~ "_tidemark_is_there)" -%}
+{%- set ignored = plan['ignored'] | map(attribute='name') | list -%}
 with effects as (
     {{ tidemark._effects_sql(cfg, plan, sources['staged'], load) | indent(4) }}
 ),
@@ -81,14 +84,19 @@ hashed as (
     from filled
 ),
 
+{% if ignored -%}
+{{ tidemark._stored_sql(plan, is_row) }}
+
+{{ tidemark._completed_sql(cfg, plan, load, ignored) }}
+
+{% endif -%}
 compared as (
     select
         *,
         last_value(
-            if(_tidemark_effect in ('upsert', 'base') or (_tidemark_effect = 'fill' and _tidemark_is_there),
-                {{ image }}, null), true
+            if({{ '_tidemark_is_stored' if ignored else is_row }}, {{ image }}, null), true
         ) over ({{ prior }}) as _tidemark_before
-    from hashed
+    from {{ 'completed' if ignored else 'hashed' }}
 ),
 
 {% if departures -%}
@@ -100,30 +108,80 @@ compared as (
 {%- endif -%}
 {%- endmacro -%}
 
+{#- Which events leave a row that is stored: those that changed nothing that is compared leave the one that
+    is there, with all its values. -#}
+{%- macro _stored_sql(plan, is_row) -%}
+stored as (
+    select
+        *,
+        ({{ is_row }})
+        and not coalesce(_tidemark_is_there
+            and _tidemark_hash_before = _row_hash {{- ' and not _tidemark_changes_gone'
+            if tidemark._tells_gone(plan) }}, false) as _tidemark_is_stored
+    from (
+        select
+            *,
+            last_value(
+                if({{ is_row }}, _row_hash, null), true
+            ) over ({{ tidemark._of_key('1 preceding') }}) as _tidemark_hash_before
+        from hashed
+    )
+),
+{%- endmacro -%}
+
+{#- Whether an event is known to give a value to a column, or a field, of its row. -#}
+{%- macro _is_given_expr(load, missing) -%}
+    {{ return("_tidemark_effect in ('upsert', 'base') and (not _tidemark_is_there or _source_operation <=> "
+        ~ "'MOVE_IN' or not "
+        ~ missing ~ ')'
+        ~ (" or _tidemark_effect = 'fill' and _tidemark_is_there and not " ~ missing if load['fills']
+            else '')) }}
+{%- endmacro -%}
+
+{#- The last value that was given: by this event, or by those before it. With `of_stored` of these by one that
+    left a row which is stored. -#}
+{%- macro _last_given_expr(load, missing, value, of_stored, told='') -%}
+{%- set given = tidemark._is_given_expr(load, missing) -%}
+{%- set own -%}
+if(
+    {{ missing }} and not _source_operation <=> 'MOVE_IN',
+    null, {{ value }}
+){{ told }}
+{%- endset -%}
+{%- set last -%}
+last_value(
+    if(
+        {{ '_tidemark_is_stored and (' ~ given ~ ')' if of_stored else given }},
+        struct({{ own | indent(8) }} as value),
+        null
+    ), true
+) over ({{ tidemark._of_key('1 preceding' if of_stored else 'current row') }}).value
+{%- endset -%}
+{%- if not of_stored -%}{{ return(last) }}{%- endif -%}
+if(
+    {{ given }},
+    {{ own | indent(4) }},
+    {{ last | indent(4) }}
+)
+{%- endmacro -%}
+
 {#- A value of which updates may leave out fields: a struct of the last values that each of its fields was
     given since the row is there. A struct is there if the last that gave it, or a part of it, was. -#}
-{%- macro _filled_field_expr(load, path, type, so_far) -%}
+{%- macro _filled_field_expr(load, path, type, of_stored) -%}
     {%- set names, held_by = [], [] -%}
     {%- for field in path -%}
         {%- do names.append(tidemark.quote_identifier(field)) -%}
         {%- do held_by.append(tidemark.string_literal(path[:loop.index] | join('.'))) -%}
     {%- endfor -%}
-    {%- set value = names | join('.') -%}
     {%- set is_struct = tidemark._nested_kind(type) == 'struct' -%}
     {%- set missing = 'coalesce(arrays_overlap(_unsupplied, array(' ~ held_by | join(', ') ~ ')), false)' -%}
-    {%- set given = "_tidemark_effect in ('upsert', 'base') and (not _tidemark_is_there or "
-        ~ "_source_operation <=> 'MOVE_IN' or not " ~ missing ~ ')' -%}
-    {%- if load['fills'] -%}
-        {%- set given = given ~ " or _tidemark_effect = 'fill' and _tidemark_is_there and not " ~ missing -%}
-    {%- endif -%}
-    {%- set own = 'if(' ~ missing ~ " and not _source_operation <=> 'MOVE_IN', null, " ~ value ~ ')' -%}
-    {%- set last = 'last_value(if(' ~ given ~ ', struct(' ~ own ~ (' is not null' if is_struct else '')
-        ~ ' as value), null), true) over (' ~ so_far ~ ').value' -%}
+    {%- set last = tidemark._last_given_expr(load, missing, names | join('.'), of_stored,
+        ' is not null' if is_struct else '') -%}
     {%- if not is_struct -%}{{ return(last) }}{%- endif -%}
     {%- set fields = [] -%}
     {%- for field in tidemark._struct_fields(type[type.index('<') + 1:-1]) -%}
         {%- do fields.append(tidemark.string_literal(field['name']) ~ ', '
-            ~ tidemark._filled_field_expr(load, path + [field['name']], field['type'], so_far)) -%}
+            ~ tidemark._filled_field_expr(load, path + [field['name']], field['type'], of_stored)) -%}
     {%- endfor -%}
     {{ return('if(' ~ last ~ ', named_struct(\n    ' ~ fields | join(',\n    ') ~ '\n), null)') }}
 {%- endmacro -%}
@@ -139,54 +197,47 @@ compared as (
         ~ ('' if cfg['on_tie'] == 'content' else ',batch:bigint,line:bigint') ~ ',tie:int,event:string>') }}
 {%- endmacro -%}
 
-{#- Rows with the values that their events did not bring: the last that were given since the row is there.
-    What the log has in their place is what had been given by then: it counts as nothing where a late delete
-    took the row away before. -#}
+{#- Rows with the compared values that their events did not bring: the last that were given since the row is
+    there. What the log has in their place is what had been given by then: it counts as nothing where a late
+    delete took the row away before. -#}
 {%- macro _filled_sql(cfg, plan, load) -%}
-{%- set names = plan['columns'] | map(attribute='name') | list -%}
-{%- set carried = names if load['fills'] else load['carried'] -%}
-{%- set so_far = tidemark._of_key('current row') -%}
+{%- set told = (plan['keys'] + plan['compared']) | map(attribute='name') | list -%}
 filled as (
-    select
-        {%- for column in plan['columns'] %}
-        {%- set name = column['name'] %}
-        {%- set quoted = tidemark.quote_identifier(name) %}
-        {%- if tidemark.partial_paths(cfg, plan, column) %}
-        if(
-            _tidemark_effect in ('upsert', 'fill'),
-            {{ tidemark._filled_field_expr(load, [name], column['type'], so_far) | indent(12) }},
-            {{ quoted }}
-        ) as {{ quoted }},
-        {%- elif name in carried %}
-        if(
-            _tidemark_effect in ('upsert', 'fill'),
-            last_value(
-                if(
-                    _tidemark_effect in ('upsert', 'base')
-                        and (not _tidemark_is_there or _source_operation <=> 'MOVE_IN'
-                            or not coalesce(array_contains(_unsupplied, {{ tidemark.string_literal(name) }}),
-                                false))
-                    {%- if load['fills'] %}
-                    or _tidemark_effect = 'fill' and _tidemark_is_there
-                        and not array_contains(_unsupplied, {{ tidemark.string_literal(name) }})
-                    {%- endif %},
-                    struct(if(
-                        coalesce(array_contains(_unsupplied, {{ tidemark.string_literal(name) }}), false)
-                            and not _source_operation <=> 'MOVE_IN',
-                        null, {{ quoted }}
-                    ) as value),
-                    null
-                ), true
-            ) over ({{ so_far }}).value,
-            {{ quoted }}
-        ) as {{ quoted }},
-        {%- else %}
-        {{ quoted }},
-        {%- endif %}
-        {%- endfor %}
-        * except ({{ tidemark.column_list_expr(names) | replace('\n    ', ' ') }})
+    {{ tidemark._with_last_given_sql(cfg, plan, load, told, false) | indent(4) }}
     from lives
 ),
+{%- endmacro -%}
+
+{#- Rows with the values that their events did not bring of columns that are not compared: those of the row
+    that is stored, whatever events gave since that changed nothing. -#}
+{%- macro _completed_sql(cfg, plan, load, ignored) -%}
+completed as (
+    {{ tidemark._with_last_given_sql(cfg, plan, load, ignored, true) | indent(4) }}
+    from stored
+),
+{%- endmacro -%}
+
+{%- macro _with_last_given_sql(cfg, plan, load, names, of_stored) -%}
+{%- set all_names = plan['columns'] | map(attribute='name') | list -%}
+{%- set carried = all_names if load['fills'] else load['carried'] -%}
+select
+    {%- for column in plan['columns'] %}
+    {%- set name = column['name'] %}
+    {%- set quoted = tidemark.quote_identifier(name) %}
+    {%- set is_partial = tidemark.partial_paths(cfg, plan, column) %}
+    {%- if name in names and (is_partial or name in carried) %}
+    if(
+        _tidemark_effect in ('upsert', 'fill'),
+        {{ (tidemark._filled_field_expr(load, [name], column['type'], of_stored) if is_partial
+            else tidemark._last_given_expr(load, 'coalesce(array_contains(_unsupplied, '
+                ~ tidemark.string_literal(name) ~ '), false)', quoted, of_stored)) | indent(8) }},
+        {{ quoted }}
+    ) as {{ quoted }},
+    {%- else %}
+    {{ quoted }},
+    {%- endif %}
+    {%- endfor %}
+    * except ({{ tidemark.column_list_expr(all_names) | replace('\n    ', ' ') }})
 {%- endmacro -%}
 
 {#- The events of a key in their order, or the window up to one of them: `end`. -#}

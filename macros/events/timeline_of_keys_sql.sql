@@ -1,7 +1,7 @@
 {#- All that happened to the touched keys: their events, what stood before, and what concerned the whole
     table. -#}
 {%- macro timeline_of_keys_sql(cfg, plan, sources, load) -%}
-{%- set meta = tidemark.event_meta_columns(cfg) -%}
+{%- set meta, tells_gone = tidemark.event_meta_columns(cfg), tidemark._tells_gone(plan) -%}
 {% if load['table_events'] -%}
 touched_keys as (
     select distinct _key_hash from effects
@@ -20,8 +20,12 @@ timeline as (
         _unsupplied,
         _tidemark_order,
         cast(null as {{ load['order_type'] }}) as _tidemark_bound,
+        {%- if tells_gone %}
+        _changes_gone as _tidemark_changes_gone,
+        {%- endif %}
         {{ tidemark.column_list_expr(meta) | indent(8) }}
-    from {{ sources['existing'] }}
+    from {{ tidemark._with_kept_sql(cfg, plan, sources['existing']) | indent(4) if tells_gone
+        else sources['existing'] }}
     {%- if load['late'] %}
     where _source_operation not in ('TRUNCATE', 'SNAPSHOT', 'ADD_COLUMN')
     {%- endif %}
@@ -36,6 +40,9 @@ timeline as (
         table_events._unsupplied,
         table_events._tidemark_order,
         table_events._tidemark_bound,
+        {%- if tells_gone %}
+        false as _tidemark_changes_gone,
+        {%- endif %}
         {{ tidemark.column_list_expr(meta, 'table_events') | indent(8) }}
     from touched_keys
     cross join {{ sources['table_events'] }} as table_events
@@ -43,6 +50,11 @@ timeline as (
     {%- endif %}
 ),
 {%- endmacro -%}
+
+{#- Whether events tell that they changed columns that are gone: such a row is stored, also where nothing else
+    in it is compared and differs. Of rows that are wholly compared nobody asks. -#}
+{%- macro _tells_gone(plan) -%}{{ return(tidemark.heals(plan)
+    and plan['ignored'] | length > 0) }}{%- endmacro -%}
 
 {#- Events by key: the arrival at a key, and for a change of the key also the departure from the old one. -#}
 {%- macro _effects_sql(cfg, plan, staged, load) -%}
@@ -56,6 +68,9 @@ select
     {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), "if(_tidemark_effect = 'delete', 2, 1)",
         '_event_id', [load['batch_id'], '_sequence_num']) }} as _tidemark_order,
     cast(null as {{ load['order_type'] }}) as _tidemark_bound,
+    {%- if tidemark._tells_gone(plan) %}
+    false as _tidemark_changes_gone,
+    {%- endif %}
     {{ tidemark._meta_list(cfg,
         "case when _tidemark_effect = 'delete' then 'DELETE' when " ~ moved
         ~ " then 'MOVE_IN' when _source_operation = 'DELETE' then 'UPDATE' else _source_operation end",
@@ -75,6 +90,9 @@ select
     {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '2', '_event_id',
         [load['batch_id'], '_sequence_num']) }},
     cast(null as {{ load['order_type'] }}),
+    {%- if tidemark._tells_gone(plan) %}
+    false,
+    {%- endif %}
     {{ tidemark._meta_list(cfg, "'MOVE_OUT'") }}
 from {{ staged }}
 where _is_usable and {{ moved }} and not _tidemark_is_pair

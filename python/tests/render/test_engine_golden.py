@@ -52,6 +52,7 @@ EVENT_LOG = table("customers__log", *NAMES, *written.LOGGED)
 EVENT_CURRENT = table("customers", *NAMES, *written.SHOWN)
 STAGING = table("customers__staging", *NAMES, *written.staged_names(EVENTS))
 CANONICAL = replace(EVENTS, load=replace(EVENTS_LOAD, format="canonical"))
+IGNORING = replace(CANONICAL, load=replace(CANONICAL.load, compared=tuple(name for name in CANONICAL.load.compared if name != "seen"), ignored=("seen",)))  # fmt: skip
 SHAPES = canonical.shapes_of(CANONICAL, [sorted(("_operation", "_sequence_num", *NAMES)), ["_before_id", "_operation", "_sequence_num"], ["other"]])  # fmt: skip
 ENRICHED = enriched_batch.Batch(
     files=("/landing/run-1.tsv",), stamps=((1402, 7),),
@@ -91,6 +92,9 @@ CASES: dict[str, Callable[[], str | None]] = {
     "events.replayed_sql.moves": lambda: replayed.replayed_sql(EVENTS, moves=True),
     "events.replayed_sql.left_out": lambda: replayed.replayed_sql(
         CANONICAL, moves=False, carried=["name", "price"]
+    ),
+    "events.replayed_sql.ignored": lambda: replayed.replayed_sql(
+        IGNORING, moves=False, carried=["name", "seen"]
     ),
     "events.log_sql": lambda: written.log_sql(EVENTS, EVENT_LOG),
     "events.current_sql": lambda: written.current_sql(EVENTS, EVENT_CURRENT),

@@ -105,6 +105,7 @@ SEQUENCE = (
 KEYED = Events("customers_of_events")
 SEQUENCED = Events("customers_in_sequence", format="canonical", sequence_by=["_event_time"])
 KEYLESS = Events("customers_without_key", None)
+LOOSE_EVENTS = Events("customers_of_events", ignore=["phone"])
 APART = Events("customers_apart", sensitive=["phone"])
 EVENT_LOAD = {
     "commit_id": 260304093000123,
@@ -614,6 +615,13 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "any_tie_sql.keyed": ("any_tie_sql", SEQUENCED.cfg, SEQUENCED.plan, SEQUENCED.relations),
     "replayed_keys_sql.forward": ("replayed_keys_sql", KEYED.cfg, KEYED.plan, SOURCES, EVENT_LOAD),
+    "replayed_keys_sql.ignored": (
+        "replayed_keys_sql",
+        LOOSE_EVENTS.cfg,
+        LOOSE_EVENTS.plan,
+        SOURCES,
+        {**EVENT_LOAD, "carried": ["full name", "phone"]},
+    ),
     "replayed_copies_sql.forward": (
         "replayed_copies_sql",
         KEYLESS.cfg,

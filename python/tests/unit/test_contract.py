@@ -57,7 +57,7 @@ def test_what_a_load_of_an_extract_asks(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "staged_events_sql.decoded", "existing_events_sql.forward", "existing_events_sql.late", "replayed_keys_sql.forward",
+        "staged_events_sql.decoded", "existing_events_sql.forward", "existing_events_sql.late", "replayed_keys_sql.forward", "replayed_keys_sql.ignored",
         "replayed_copies_sql.forward", "told_apart_events_sql.keyless", "tied_rows_sql.late", "repeated_rejects_sql.tied",
         "touched_rows_sql.events", "touched_rows_sql.kept_events",
     ],

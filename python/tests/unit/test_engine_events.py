@@ -42,12 +42,20 @@ Row = tuple[Any, ...]
 class Lake:
     """Tables of an entity as folders of Parquet files, and its landing folder."""
 
-    def __init__(self, root: Path, soft_delete: bool = False, form: str = "debezium") -> None:
+    def __init__(
+        self,
+        root: Path,
+        soft_delete: bool = False,
+        form: str = "debezium",
+        ignored: tuple[str, ...] = (),
+    ) -> None:
         self.root = root
+        self.ignored = ignored
         self.soft_delete = soft_delete
         self.form = form
         self.number = 0
         self.commit = 0
+        self.has_moves = False
         self.current: tuple[str, ...] = ()
         self.log: tuple[LogFile, ...] = ()
 
@@ -60,10 +68,12 @@ class Lake:
         landed = Landed(str(path), self.number, stamp_of(str(path)))
         load = Load(
             extract="events", format=self.form, files=(landed.path,), stamps=(landed.stamp,), separator="", fields=(),
-            columns=columns, keys=("id",), compared=("name", "n"), ignored=(), hash="md5", changed_columns=True,
+            columns=columns, keys=("id",), compared=tuple(name for name in ("name", "n") if name not in self.ignored),
+            ignored=self.ignored, hash="md5", changed_columns=True,
             soft_delete=self.soft_delete, tag_unchanged=False, business_date="2026-03-04", commit_id=self.commit,
         )  # fmt: skip
-        return Batch(load, (landed,), ("public.orders" if self.form == "debezium" else "orders",), placeholders_of("__debezium_unavailable_value"), self.commit, is_first)  # fmt: skip
+        tables = ("public.orders" if self.form == "debezium" else "orders",)
+        return Batch(load, (landed,), tables, placeholders_of("__debezium_unavailable_value"), self.commit, is_first, self.has_moves)  # fmt: skip
 
     def target(self, name: str, others: Sequence[str], files: tuple[str, ...] = ()) -> Target:
         (self.root / name).mkdir(exist_ok=True)
@@ -87,6 +97,7 @@ class Lake:
 
     def taken(self, outcome: Outcome) -> Outcome:
         """Commit what was written."""
+        self.has_moves |= bool((outcome.figures or {}).get("has_moves"))
         if outcome.current is not None:
             replaced = self.current if outcome.replaced is None else outcome.replaced
             assert set(replaced) <= set(self.current)

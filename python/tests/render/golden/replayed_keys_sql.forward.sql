@@ -167,13 +167,9 @@ filled as (
             _tidemark_effect in ('upsert', 'fill'),
             last_value(
                 if(
-                    _tidemark_effect in ('upsert', 'base')
-                        and (not _tidemark_is_there or _source_operation <=> 'MOVE_IN'
-                            or not coalesce(array_contains(_unsupplied, 'full name'),
-                                false)),
+                    _tidemark_effect in ('upsert', 'base') and (not _tidemark_is_there or _source_operation <=> 'MOVE_IN' or not coalesce(array_contains(_unsupplied, 'full name'), false)),
                     struct(if(
-                        coalesce(array_contains(_unsupplied, 'full name'), false)
-                            and not _source_operation <=> 'MOVE_IN',
+                        coalesce(array_contains(_unsupplied, 'full name'), false) and not _source_operation <=> 'MOVE_IN',
                         null, `full name`
                     ) as value),
                     null
@@ -202,8 +198,7 @@ compared as (
     select
         *,
         last_value(
-            if(_tidemark_effect in ('upsert', 'base') or (_tidemark_effect = 'fill' and _tidemark_is_there),
-                struct(`id`, `full name`, `phone`, `balance`, _row_hash), null), true
+            if(_tidemark_effect in ('upsert', 'base') or (_tidemark_effect = 'fill' and _tidemark_is_there), struct(`id`, `full name`, `phone`, `balance`, _row_hash), null), true
         ) over (partition by _key_hash order by _tidemark_order asc nulls first rows between unbounded preceding and 1 preceding) as _tidemark_before
     from hashed
 ),

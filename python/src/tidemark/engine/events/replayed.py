@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from tidemark.engine.events.load import Batch
 from tidemark.engine.events.parsed import operation_sql
 from tidemark.engine.events.staged import MOVED, left_out_sql
+from tidemark.engine.load import Load
 from tidemark.engine.sql import changed_sql, hash_sql
 
 
@@ -48,32 +49,71 @@ from (
         end as op
     from (
         select *, {after}, rh as after_rh, {before}, was.rh as before_rh
-        from ({_filled_sql(batch, happened, carried) if carried else happened})
+        from ({_stored_sql(batch, happened, carried) if carried or load.ignored else happened})
     )
     where source_op <> 'base'
 )"""
 
 
-def _filled_sql(batch: Batch, happened: str, carried: Sequence[str]) -> str:
-    """Events with the values that they leave out: the last ones given since the row is there."""
+def _stored_sql(batch: Batch, happened: str, carried: Sequence[str]) -> str:
+    """Events with the values that they leave out, and the row that they meet as it is stored.
+
+    An event that changes nothing that is compared stores nothing: what it gives to a column that is
+    not compared is of its own row alone. Later events meet what was there before.
+    """
     load = batch.load
-    key = "over (partition by kh order by num rows between unbounded preceding and"
-    filled = []
-    for name in carried:
-        value = f"c{load.number(name)}"
-        given = f"not is_there or source_op = 'MOVE_IN' or not {left_out_sql(name)}"
-        filled.append(
-            f"case when is_gone then {value} else (last_value(case when not is_gone and ({given}) "
-            f"then struct_pack(value := {value}) end ignore nulls) {key} current row)).value end "
-            f"as {value}"
+    compared = [name for name in carried if name not in load.ignored]
+    filled = happened
+    if compared:
+        values = ", ".join(_filled_sql(load, name) for name in compared)
+        filled = f"select * replace ({values}) from ({filled})"
+    if carried:
+        hashed = f"case when unsupplied is null then rh else {hash_sql(load, load.compared)} end"
+        filled = f"select * replace ({hashed} as rh)\n            from ({filled})"
+    is_stored = "not is_gone"
+    if load.ignored:
+        before = f"last_value(case when not is_gone then rh end ignore nulls) {_key('1 preceding')}"
+        is_stored = "is_stored"
+        filled = (
+            "select *, not is_gone and not (is_there and rh is not distinct from rh_before) "
+            f"as is_stored\n            from (select *, {before} as rh_before from ({filled}))"
         )
-    hashed = f"case when unsupplied is null then rh else {hash_sql(load, load.compared)} end as rh"
-    was = f"last_value(case when not is_gone then {_row(batch)} end ignore nulls)"
-    return f"""select * replace ({was} {key} 1 preceding) as was)
+        values = ", ".join(_completed_sql(load, name) for name in carried if name in load.ignored)
+        if values:
+            filled = f"select * replace ({values}) from ({filled})"
+    was = f"last_value(case when {is_stored} then {_row(batch)} end ignore nulls)"
+    return f"""select * replace ({was} {_key("1 preceding")} as was)
         from (
-            select * replace ({hashed})
-            from (select * replace ({", ".join(filled)}) from ({happened}))
+            {filled}
         )"""
+
+
+def _filled_sql(load: Load, name: str) -> str:
+    """The last value of a column that was given since the row is there."""
+    value, given = f"c{load.number(name)}", _given_sql(name)
+    return (
+        f"case when is_gone then {value} else (last_value(case when not is_gone and ({given}) "
+        f"then struct_pack(value := {value}) end ignore nulls) {_key('current row')}).value end "
+        f"as {value}"
+    )
+
+
+def _completed_sql(load: Load, name: str) -> str:
+    """The value of a column that is not compared: what the event gives, else that of its row."""
+    value, given = f"c{load.number(name)}", _given_sql(name)
+    return (
+        f"case when is_gone or {given} then {value} else (last_value(case when is_stored and "
+        f"({given}) then struct_pack(value := {value}) end ignore nulls) {_key('1 preceding')})"
+        f".value end as {value}"
+    )
+
+
+def _given_sql(name: str) -> str:
+    return f"not is_there or source_op = 'MOVE_IN' or not {left_out_sql(name)}"
+
+
+def _key(end: str) -> str:
+    return f"over (partition by kh order by num rows between unbounded preceding and {end})"
 
 
 def _row(batch: Batch) -> str:
