@@ -1,6 +1,6 @@
 """However events are cut into runs, by whatever engine: the tables are the same, also in columns that are not compared.
 
-Random cuts of the macros' SQL and of the workers' task: unit/test_event_cuts.py.
+Random cuts of the macros' SQL and of the workers' task: unit/test_any_cut.py.
 """
 
 from __future__ import annotations
