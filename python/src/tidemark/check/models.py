@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ _READERS: Mapping[str, Callable[..., Mapping[str, Any]]] = {
     "shred": shred_settings,
 }
 """What reads and judges a model's configuration, by its materialization."""
+
+_EXTRACT = "macro.tidemark.extract"
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,12 @@ def checked_models(
     found = []
     for node in nodes.values():
         kind = str(node["config"].get("materialized"))
-        if node["resource_type"] != "model" or (kind in known and kind not in _READERS):
+        if node["resource_type"] != "model":
+            continue
+        if kind in known and kind not in _READERS:
+            if _EXTRACT in node["depends_on"]["macros"]:
+                problem = _not_read(kind, node, manifest)
+                found.append(Checked(node["name"], kind, _path(node), (problem,)))
             continue
         if kind not in known:
             found.append(Checked(node["name"], kind, _path(node), (_no_such(kind, known),)))
@@ -89,6 +97,31 @@ def _materializations(manifest: Any) -> set[str]:
 def _no_such(kind: str, known: Iterable[str]) -> str:
     hint = meant(kind.lower(), sorted(known))
     return f"materialized: {kind} is none that the project has; {hint}"
+
+
+def _not_read(kind: str, node: Mapping[str, Any], manifest: Any) -> str:
+    """Return what is wrong with a model that calls extract() and is not of a kind that reads it."""
+    near = difflib.get_close_matches("materialized", set(node["config"]) - {"materialized"}, n=1)
+    lost = None if node.get("patch_path") else _described_in(node["name"], manifest)
+    if near:
+        cure = f"config.{near[0]} is not read; did you mean `materialized`?"
+    elif lost:
+        cure = f"dbt has lost what {lost} says of it: dbt parse --no-partial-parse reads it again"
+    else:
+        cure = "Write materialized: cdc in its config"
+    return (
+        f"its SQL calls tidemark.extract(), but the model is materialized: {kind}, which reads no "
+        f"extract. {cure}"
+    )
+
+
+def _described_in(name: str, manifest: Any) -> str | None:
+    """Return the property file that describes a model, whatever dbt made of it."""
+    for file in manifest.files.values():
+        models = (getattr(file, "dict_from_yaml", None) or {}).get("models") or []
+        if any(isinstance(one, dict) and one.get("name") == name for one in models):
+            return str(file.path.original_file_path)
+    return None
 
 
 def _judged(reader: Callable[..., Any], *given: Any) -> tuple[Any, tuple[str, ...]]:
