@@ -168,6 +168,27 @@ def test_check__a_model_that_was_away(shop: Shop) -> None:
     )
 
 
+def test_check__a_column_that_none_is_called(shop: Shop) -> None:
+    """The files may have it, so it is a remark, and only where a declared one is nearly the same."""
+    shop.write("models/prices.sql", "{{ tidemark.extract() }}")
+    shop.write(
+        "models/prices.yml",
+        "models: [{name: prices, config: {materialized: cdc, unique_key: [ITEM_ID, shop_idd], meta: {tidemark: "
+        "{extract: full, location: '{business_date}.csv', ignore: [loaded_at, loadedat, weather, fax2], "
+        "effective_from: loaded_att}}}, "
+        "columns: [{name: item_id}, {name: shop_id}, {name: loaded_at}, {name: fax1}]}]\n",
+    )
+    result = shop.check()
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "prices  models/prices.yml",
+        "  - unique_key names `shop_idd`, which `columns` does not have; did you mean `shop_id`?",
+        "  - ignore names `loadedat`, which `columns` does not have; did you mean `loaded_at`?",
+        "  - effective_from names `loaded_att`, which `columns` does not have; did you mean `loaded_at`?",
+        "checked 2 models: no problems",
+    ]
+
+
 def test_check__a_project_that_cannot_be_parsed(shop: Shop) -> None:
     shop.write("models/orders.sql", "{{ tidemark.extract( }}")
     result = shop.check()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,6 +139,8 @@ def _remarks(kind: str, config: Mapping[str, Any], node: Mapping[str, Any]) -> t
     settings = node["config"].get("meta", {}).get("tidemark") or {}
     if kind != "cdc" and node["config"].get("unique_key"):
         found.append(f"unique_key has no effect: it is for materialized: cdc, and this is {kind}")
+    if kind == "cdc":
+        found += _misspelt_columns(node["columns"], {**settings, "unique_key": config.get("keys")})
     if config.get("extract") == "delta" and "max_delete_fraction" in settings:
         found.append("max_delete_fraction has no effect: a delta deletes no rows")
     if config.get("on_reject") == "fail" and "max_reject_fraction" in settings:
@@ -147,6 +150,24 @@ def _remarks(kind: str, config: Mapping[str, Any], node: Mapping[str, Any]) -> t
         if why:
             found.append(f"engine: workers has no effect: {why}, so Spark SQL loads it")
     return tuple(found)
+
+
+def _misspelt_columns(declared: Iterable[str], settings: Mapping[str, Any]) -> Iterator[str]:
+    """Say which settings name a column that is nearly one of the declared ones, and none of them.
+
+    A column need not be declared, so another name is no mistake by itself, nor is another number.
+    """
+    known = {name.lower(): name for name in declared}
+    for setting in ("unique_key", "ignore", "sensitive", "effective_from", "sequence_by"):
+        named = settings.get(setting) or []
+        for name in [named] if isinstance(named, str) else named:
+            lower = str(name).lower()
+            near = difflib.get_close_matches(lower, known, n=1, cutoff=0.8)
+            if near and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", lower):
+                yield (
+                    f"{setting} names `{name}`, which `columns` does not have; "
+                    f"did you mean `{known[near[0]]}`?"
+                )
 
 
 def _path(node: Mapping[str, Any]) -> str:
