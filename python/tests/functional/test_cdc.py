@@ -744,6 +744,21 @@ def test_missing_date_and_file(module_project: Any) -> None:
     assert not lost.exists()
 
 
+def test_a_model_that_is_of_another_kind_now(module_project: Any) -> None:
+    """A typo in its YAML would make a view of it, in the place of the current table."""
+    kept = Entity(module_project, "kept", PEOPLE)
+    kept.load("2026-01-01", "id,name,city\n1,a,x\n")
+    path = module_project.root / "models" / "kept.yml"
+    written = path.read_text(encoding="utf-8")
+    path.write_text(written.replace("materialized", "materialised"), encoding="utf-8")
+    error = kept.run("2026-01-01", expect_pass=False).error
+    assert "kept: tidemark.extract() is for materialized: cdc and atomic" in error
+    assert "this model is materialized: view" in error
+    path.write_text(written, encoding="utf-8")
+    assert kept.rows("id, name") == [(1, "a")]
+    kept.run("2026-01-01")
+
+
 @pytest.mark.turn(3)
 def test_worked_example(module_project: Any) -> None:
     """10,000 rows, 5 keys, 10 other columns; then 20 % deleted, 40 % updated, 40 % unchanged, 20 % inserted."""

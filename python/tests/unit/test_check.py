@@ -127,6 +127,68 @@ def test_check__settings_without_effect(shop: Shop) -> None:
     assert [len(models[name]["remarks"]) for name in ("left", "taken", "orders")] == [1, 0, 0]
 
 
+def test_check__extract_in_a_model_of_another_kind(shop: Shop) -> None:
+    """It would be a view, which takes the place of the current table and reads nothing."""
+    shop.write("models/misspelt.sql", "{{ tidemark.extract() }}")
+    shop.write(
+        "models/misspelt.yml",
+        "models: [{name: misspelt, config: {materialised: cdc, unique_key: id}}]\n",
+    )
+    shop.write("models/bare.sql", "select * from ({{ tidemark.extract() }})")
+    result = shop.check()
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "bare  models/bare.sql",
+        "  - its SQL calls tidemark.extract(), but the model is materialized: view, which reads no "
+        "extract. Write materialized: cdc in its config",
+        "misspelt  models/misspelt.yml",
+        "  - its SQL calls tidemark.extract(), but the model is materialized: view, which reads no "
+        "extract. config.materialised is not read; did you mean `materialized`?",
+        "checked 3 models: 2 with problems",
+    ]
+
+
+def test_check__a_model_that_was_away(shop: Shop) -> None:
+    """dbt forgets the YAML of a model whose file was gone for one parse."""
+    shop.write("models/prices.sql", "{{ tidemark.extract() }}")
+    shop.write(
+        "models/prices.yml",
+        "models: [{name: prices, config: {materialized: cdc, unique_key: id, meta: {tidemark: "
+        "{extract: full, location: '{business_date}.csv'}}}}]\n",
+    )
+    assert shop.check().exit_code == 0
+    (shop.root / "models/prices.sql").unlink()
+    assert shop.check().exit_code == 0
+    shop.write("models/prices.sql", "{{ tidemark.extract() }}")
+    result = shop.check()
+    assert result.exit_code == 1
+    assert (
+        "dbt has lost what models/prices.yml says of it: dbt parse --no-partial-parse reads it again"
+        in (result.stdout)
+    )
+
+
+def test_check__a_column_that_none_is_called(shop: Shop) -> None:
+    """The files may have it, so it is a remark, and only where a declared one is nearly the same."""
+    shop.write("models/prices.sql", "{{ tidemark.extract() }}")
+    shop.write(
+        "models/prices.yml",
+        "models: [{name: prices, config: {materialized: cdc, unique_key: [ITEM_ID, shop_idd], meta: {tidemark: "
+        "{extract: full, location: '{business_date}.csv', ignore: [loaded_at, loadedat, weather, fax2], "
+        "effective_from: loaded_att}}}, "
+        "columns: [{name: item_id}, {name: shop_id}, {name: loaded_at}, {name: fax1}]}]\n",
+    )
+    result = shop.check()
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "prices  models/prices.yml",
+        "  - unique_key names `shop_idd`, which `columns` does not have; did you mean `shop_id`?",
+        "  - ignore names `loadedat`, which `columns` does not have; did you mean `loaded_at`?",
+        "  - effective_from names `loaded_att`, which `columns` does not have; did you mean `loaded_at`?",
+        "checked 2 models: no problems",
+    ]
+
+
 def test_check__a_project_that_cannot_be_parsed(shop: Shop) -> None:
     shop.write("models/orders.sql", "{{ tidemark.extract( }}")
     result = shop.check()

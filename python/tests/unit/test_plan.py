@@ -492,6 +492,9 @@ def test_make__nothing_to_plan() -> None:
     with pytest.raises(ConfigError, match="no selected model can be planned") as raised:
         make_plan(dbt, "", 3, lambda name: None)  # type: ignore[arg-type]
     assert "ages: scd2: intervals follow the log" in str(raised.value)
+    dbt.selected = lambda: []  # type: ignore[method-assign]
+    with pytest.raises(ConfigError, match="the selection matches no model") as raised:
+        make_plan(dbt, "", 3, lambda name: None)  # type: ignore[arg-type]
 
 
 def test_make__what_failed() -> None:

@@ -17,6 +17,12 @@ from tidemark.scaffold.locations import check_date, find_extract, put_placeholde
 from tidemark.scaffold.samples import read_sample
 
 
+@pytest.mark.parametrize("texts", [["1,234", "5,678"], ["12"], ["1,2,3"], ["1.23,4"], ["31.02,5"]])
+def test_infer_column__no_decimal_comma(texts: list[str]) -> None:
+    """Thousands, a list and a place are none, or nobody knows."""
+    assert "replace(" not in infer_column("value", texts).reason
+
+
 @pytest.mark.parametrize(
     ("values", "data_type"),
     [
@@ -69,7 +75,19 @@ def test_infer_column__codes_of_digits_stay_text(name: str) -> None:
     ("values", "reason"),
     [
         (["1", "NULL", "2"], "nullValue"),
-        (["04.03.2026", "05.03.2026"], "dateFormat"),
+        (["04.03.2026", "05.03.2026"], "the option dateFormat: 'dd.MM.yyyy'"),
+        (["4.3.2026", "15.03.2026"], "the option dateFormat: 'd.M.yyyy'"),
+        (["04/03/2026", "25/03/2026"], "the option dateFormat: 'dd/MM/yyyy'"),
+        (["03/04/2026", "03/25/2026"], "the option dateFormat: 'MM/dd/yyyy'"),
+        (["03/04/2026"], "the option dateFormat: 'dd/MM/yyyy' or 'MM/dd/yyyy'"),
+        (
+            ["1.234,50", "-99,95", "12"],
+            "numbers such as 1.234,50; to read them, set data_type decimal(18, 2), and write in the model's "
+            "SQL: replace(replace(value, '.', ''), ',', '.') as value",
+        ),
+        (["04.03.2026", "05/03/2026"], "dateFormat: a pattern, once"),
+        (["0,5", "1,25"], "SQL: replace(value, ',', '.') as value"),
+        (["0,5", "12345678901234567,1234"], "set data_type decimal(38, 4)"),
         (["007", "8"], "leading zeros"),
         (["1.50", "2.25"], "2 decimals in every row"),
         ([""], "no value"),

@@ -468,6 +468,8 @@ def test_cli__changes(loaded: Path) -> None:
     assert "1 rejected" in said and "1 open reject: tidemark rejects cities" in said
     before = call("changes", "--date", "2026-03-01").output
     assert "2 inserted" in before and "reject" not in before
+    assert "cities    no load of this date\n" in call("changes", "--date", "2026-03-05").output
+    assert not json.loads(call("changes", "--date", "2026-03-05", "--json").stdout)[0]["is_loaded"]
     result = call("changes", "--date", "2026-03-01..2026-03-02", code=1)
     assert "--date must be one date" in str(result.exception)
 

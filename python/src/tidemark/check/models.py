@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +25,8 @@ _READERS: Mapping[str, Callable[..., Mapping[str, Any]]] = {
     "shred": shred_settings,
 }
 """What reads and judges a model's configuration, by its materialization."""
+
+_EXTRACT = "macro.tidemark.extract"
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,12 @@ def checked_models(
     found = []
     for node in nodes.values():
         kind = str(node["config"].get("materialized"))
-        if node["resource_type"] != "model" or (kind in known and kind not in _READERS):
+        if node["resource_type"] != "model":
+            continue
+        if kind in known and kind not in _READERS:
+            if _EXTRACT in node["depends_on"]["macros"]:
+                problem = _not_read(kind, node, manifest)
+                found.append(Checked(node["name"], kind, _path(node), (problem,)))
             continue
         if kind not in known:
             found.append(Checked(node["name"], kind, _path(node), (_no_such(kind, known),)))
@@ -91,6 +100,31 @@ def _no_such(kind: str, known: Iterable[str]) -> str:
     return f"materialized: {kind} is none that the project has; {hint}"
 
 
+def _not_read(kind: str, node: Mapping[str, Any], manifest: Any) -> str:
+    """Return what is wrong with a model that calls extract() and is not of a kind that reads it."""
+    near = difflib.get_close_matches("materialized", set(node["config"]) - {"materialized"}, n=1)
+    lost = None if node.get("patch_path") else _described_in(node["name"], manifest)
+    if near:
+        cure = f"config.{near[0]} is not read; did you mean `materialized`?"
+    elif lost:
+        cure = f"dbt has lost what {lost} says of it: dbt parse --no-partial-parse reads it again"
+    else:
+        cure = "Write materialized: cdc in its config"
+    return (
+        f"its SQL calls tidemark.extract(), but the model is materialized: {kind}, which reads no "
+        f"extract. {cure}"
+    )
+
+
+def _described_in(name: str, manifest: Any) -> str | None:
+    """Return the property file that describes a model, whatever dbt made of it."""
+    for file in manifest.files.values():
+        models = (getattr(file, "dict_from_yaml", None) or {}).get("models") or []
+        if any(isinstance(one, dict) and one.get("name") == name for one in models):
+            return str(file.path.original_file_path)
+    return None
+
+
 def _judged(reader: Callable[..., Any], *given: Any) -> tuple[Any, tuple[str, ...]]:
     """Return what a model is configured with, and what is wrong with that."""
     try:
@@ -105,6 +139,8 @@ def _remarks(kind: str, config: Mapping[str, Any], node: Mapping[str, Any]) -> t
     settings = node["config"].get("meta", {}).get("tidemark") or {}
     if kind != "cdc" and node["config"].get("unique_key"):
         found.append(f"unique_key has no effect: it is for materialized: cdc, and this is {kind}")
+    if kind == "cdc":
+        found += _misspelt_columns(node["columns"], {**settings, "unique_key": config.get("keys")})
     if config.get("extract") == "delta" and "max_delete_fraction" in settings:
         found.append("max_delete_fraction has no effect: a delta deletes no rows")
     if config.get("on_reject") == "fail" and "max_reject_fraction" in settings:
@@ -114,6 +150,24 @@ def _remarks(kind: str, config: Mapping[str, Any], node: Mapping[str, Any]) -> t
         if why:
             found.append(f"engine: workers has no effect: {why}, so Spark SQL loads it")
     return tuple(found)
+
+
+def _misspelt_columns(declared: Iterable[str], settings: Mapping[str, Any]) -> Iterator[str]:
+    """Say which settings name a column that is nearly one of the declared ones, and none of them.
+
+    A column need not be declared, so another name is no mistake by itself, nor is another number.
+    """
+    known = {name.lower(): name for name in declared}
+    for setting in ("unique_key", "ignore", "sensitive", "effective_from", "sequence_by"):
+        named = settings.get(setting) or []
+        for name in [named] if isinstance(named, str) else named:
+            lower = str(name).lower()
+            near = difflib.get_close_matches(lower, known, n=1, cutoff=0.8)
+            if near and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", lower):
+                yield (
+                    f"{setting} names `{name}`, which `columns` does not have; "
+                    f"did you mean `{known[near[0]]}`?"
+                )
 
 
 def _path(node: Mapping[str, Any]) -> str:

@@ -279,6 +279,6 @@ def warn_other_tables(warehouse: Warehouse, cfg: Settings, figures: Mapping[str,
 def no_date(cfg: Settings) -> UsageError:
     """Return the error of a load that needs a business date and was given none."""
     return UsageError(
-        f"{cfg['entity']}: the run has no business date. Give the date with --vars "
-        "'{business_date: \"2026-03-04\"}'"
+        f"{cfg['entity']}: the run has no business date. Give the date: --business-date 2026-03-04 "
+        "to tidemark, or --vars '{business_date: \"2026-03-04\"}' to dbt"
     )

@@ -40,9 +40,10 @@ def make_plan(
         KeyboardInterrupt: Ctrl-C.
     """
     options = invoker.options
-    entities, left_out = entities_among(
-        invoker.manifest, [node.unique_id for node in invoker.selected()]
-    )
+    selected = [node.unique_id for node in invoker.selected()]
+    if not selected:
+        raise ConfigError("the selection matches no model. Correct --select or --exclude")
+    entities, left_out = entities_among(invoker.manifest, selected)
     if not entities:
         raise ConfigError(
             "no selected model can be planned. Select a model with materialized: cdc"

@@ -19,6 +19,8 @@ _TIMESTAMP = re.compile(
 )
 _LEADING_ZERO = re.compile(r"-?0\d+(?:\.\d*)?")
 _LOCAL_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}")
+_COMMA_NUMBER = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
+_MAYBE_THOUSANDS = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2},\d{3})")
 # Identifiers made of digits: today's sample may have no leading zero, tomorrow's will.
 _DIGIT_CODES = re.compile(
     r"(?:^|_)(?:zip|zipcode|zip_code|postal|postcode|postal_code|post_code|plz|phone|telephone|mobile|fax|ssn|iban"
@@ -95,7 +97,7 @@ def _infer(name: str, texts: set[str]) -> tuple[str, str]:
             return data_type, ""
     if _all_are(texts, (_INTEGER, _FRACTION, _SCIENTIFIC)):
         return _number(name, texts)
-    return "string", _why_string(texts)
+    return "string", _why_string(name, texts)
 
 
 def _number(name: str, texts: set[str]) -> tuple[str, str]:
@@ -121,7 +123,7 @@ def _number(name: str, texts: set[str]) -> tuple[str, str]:
     return "double", ""
 
 
-def _why_string(texts: set[str]) -> str:
+def _why_string(name: str, texts: set[str]) -> str:
     words = {text for text in texts if text in _NULL_WORDS}
     rest = texts - words
     if len(words) == 1 and rest:
@@ -134,13 +136,45 @@ def _why_string(texts: set[str]) -> str:
     if _all_are(texts, (_LOCAL_DATE,)):
         return (
             f"dates such as {min(texts)}; to read them, set data_type date and the option "
-            "dateFormat"
+            f"dateFormat: {_date_formats(texts)}"
         )
+    if _all_are(texts, (_COMMA_NUMBER,)) and not _all_are(texts, (_MAYBE_THOUSANDS,)):
+        return _comma_numbers(name, texts)
     if any(_LEADING_ZERO.fullmatch(text) for text in texts) and _all_are(
         texts, (_INTEGER, _FRACTION, _LEADING_ZERO)
     ):
         return "digits with leading zeros"
     return ""
+
+
+def _date_formats(texts: set[str]) -> str:
+    """Return the patterns by which Spark reads dates that all have one separator."""
+    marks = {mark for mark in "./-" for text in texts if mark in text}
+    if len(marks) > 1:
+        return "a pattern, once all dates are written alike"
+    [mark] = marks
+    parts = [text.split(mark) for text in texts]
+    day, month = ("dd", "MM") if all(len(a) == len(b) == 2 for a, b, _ in parts) else ("d", "M")
+    day_first, month_first = f"{day}{mark}{month}{mark}yyyy", f"{month}{mark}{day}{mark}yyyy"
+    if mark == "." or any(int(first) > 12 for first, _, _ in parts):
+        return f"'{day_first}'"
+    if any(int(second) > 12 for _, second, _ in parts):
+        return f"'{month_first}'"
+    return f"'{day_first}' or '{month_first}'"
+
+
+def _comma_numbers(name: str, texts: set[str]) -> str:
+    """Say how numbers with a decimal comma are read."""
+    scale = max(len(text.partition(",")[2]) for text in texts)
+    whole = max(sum(map(str.isdigit, text.partition(",")[0])) for text in texts)
+    column = field_name(name)
+    grouped = any("." in text for text in texts)
+    bare = f"replace({column}, '.', '')" if grouped else column
+    return (
+        f"numbers such as {max(texts, key=len)}; to read them, set data_type "
+        f"decimal({18 if whole + scale <= 14 else 38}, {scale}), and write in the model's SQL: "
+        f"replace({bare}, ',', '.') as {column}"
+    )
 
 
 def _all_are(

@@ -31,7 +31,7 @@ from tidemark.state.mirrors import mirrors_of
 from tidemark.state.near_misses import describe_misses, near_misses
 from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.rejects import described_rejects, reject_rows
-from tidemark.state.status import Seen, Status, landed_dates, status_of
+from tidemark.state.status import Seen, Status, landed_dates, loaded_of, status_of
 from tidemark.state.tables import TableNotReadable, Tables
 from tidemark.state.values import json_value
 from tidemark.state.versions import changes_of, versions_of
@@ -219,7 +219,11 @@ def changes(
         date = dates[0] if dates else status_of(one, commits, Seen(), now).last_date
         if date is not None:
             try:
-                found.append(changes_of(tables, one, known.get(one.relation, []), date, samples))
+                own = known.get(one.relation, [])
+                day = changes_of(tables, one, own, date, samples)
+                has_rows = day.inserted + day.updated + day.deleted > 0
+                is_loaded = has_rows or date in loaded_of(own).dates
+                found.append(replace(day, is_loaded=is_loaded))
             except TableNotReadable as error:
                 # of all entities those are shown that can be read
                 if names:

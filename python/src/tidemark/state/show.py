@@ -217,7 +217,8 @@ def show_changes(days: Sequence[DayChanges], out: Console) -> None:
         counts = Counts(one.inserted, one.updated, one.deleted, rejected=one.rejected)
         head = Text(f"{one.entity}  ", style="bold")
         head.append_text(bar(counts))
-        head.append(f"  {_count_text(counts) or 'nothing changed'}", style="not bold")
+        none = "nothing changed" if one.is_loaded else "no load of this date"
+        head.append(f"  {_count_text(counts) or none}", style="not bold")
         out.print(head, soft_wrap=True)
         if one.rejected:
             out.print(Text(f"  {open_rejects_note(one.entity, one.rejected)}"), soft_wrap=True)

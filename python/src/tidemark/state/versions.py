@@ -80,6 +80,7 @@ class DayChanges:
         rejected: Its open rejects.
         columns: How many updates changed a column, the most changed first.
         samples: Some of its versions.
+        is_loaded: Whether a load of the date is in force.
     """
 
     entity: str
@@ -90,6 +91,7 @@ class DayChanges:
     rejected: int = 0
     columns: tuple[tuple[str, int], ...] = ()
     samples: tuple[Version, ...] = field(default=())
+    is_loaded: bool = True
 
 
 @dataclass(frozen=True)
