@@ -76,6 +76,12 @@ def told(entity: Entity, schema: str) -> list[Any]:
 NUMBERS = ("_commit_id", "_superseded_by", "_resolved_by")
 
 
+def compiled(project: Any, model: str) -> str:
+    """The SQL of a model."""
+    result = project.dbt("compile", "--select", model)
+    return str(result.raw.result.results[0].node.compiled_code)
+
+
 def commits(entity: Entity, schema: str) -> list[tuple[str, str | None]]:
     rows = entity.project.sql(
         f"select kind, cast(business_date as string), state from {schema}.tidemark_commits "
@@ -167,6 +173,23 @@ def test_clone__of_intervals_goes_on(project: Any) -> None:
         for schema in (own, dev)
     )
     assert here == there and len(here) == 5
+
+    # the original went back after its clone was made: the clone of its intervals knows nothing of that
+    clone(entity, replace=True)
+    entity.operate("rollback", to="2026-03-02")
+    project.dbt("run", "--select", "orders_intervals")
+    arguments["replace"] = "true"
+    project.dbt("run-operation", "clone", "--args", json.dumps(arguments))
+    with schema_of_clones(project) as dev:
+        load(entity, "2026-02-28")
+        result = project.dbt("run", "--select", "orders_intervals")
+        assert "is not the one that it was made from" in result.output
+        wanted = compiled(project, "orders_intervals")
+    found, wanted = (
+        sorted(map(str, project.query(f"select {names} from {rows}")))
+        for rows in (f"{dev}.orders_intervals", f"({wanted})")
+    )
+    assert found == wanted and len(found) > len(here)
 
 
 def test_promote__as_if_loaded_in_place(project: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from tests.conftest import Project
 from tests.functional.enriched_events import (
     add_events,
+    add_products,
     assert_same_events,
     commits_of,
     counts_of,
@@ -175,3 +178,58 @@ def test_a_file_that_changed_is_read_again(project: Project) -> None:
     land(landing, path.name, [event_line(number) for number in (1, 2, 3)])
     error = project.dbt("run", expect_pass=False).error
     assert "one.tsv has changed since it was read. Without natural_cross_batch" in error
+
+
+@pytest.mark.slow
+@pytest.mark.iceberg
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_rollbacks(project: Project, seed: int) -> None:
+    """Batches that are taken back and read again, all at once or without some files; a table of products follows."""
+    dice = random.Random(f"rollbacks {seed}")
+    landing = add_events(project)
+    add_products(project, "[{name: sku, data_type: string}, {name: size, data_type: string}]")
+    loads, landed, read = Loads(Steps()), {}, set()
+    known: list[tuple[int, Loads, set[str]]] = []
+    told = [f"seed {seed}"]
+    for number in range(12):
+        if len(known) > 1 and dice.random() < 0.4:
+            at = dice.randrange(max(0, len(known) - 3), len(known))
+            commit, loads, read = known[at][0], deepcopy(known[at][1]), set(known[at][2])
+            del known[at + 1 :]
+            told.append(f"rollback to {commit}")
+            project.dbt("run-operation", "rollback", "--args", f"{{entity: events, to: {commit}}}")
+            for name in [name for name in landed if name not in read and dice.random() < 0.3]:
+                (landing / name).unlink()
+                del landed[name]
+                told.append(f"without {name}")
+        if not known or dice.random() < 0.8:
+            name = f"batch_{number:02}.tsv"
+            landed[name] = [a_line(dice, number) for _ in range(dice.randrange(1, 25))]
+            if known and dice.random() < 0.4:
+                landed[name] += landed[dice.choice([*landed])]
+            land(landing, name, landed[name])
+            told.append(f"{name}: {len(landed[name])} lines")
+        files = [name for name in landed if name not in read]
+        project.dbt("run")
+        if files:
+            lines = tuple(line for name in files for line in landed[name])
+            loads.load(Batch(f"b{number}", lines))
+            read |= set(files)
+            commit = project.sql("select max(commit_id) from tidemark_commits where entity = 'events' and kind = 'load'")[0][0]  # fmt: skip
+            known.append((commit, deepcopy(loads), set(read)))
+            assert tuple(commits_of(project)[-1]) == counts_of(loads, f"b{number}"), told
+        wanted = expected_events(loads.atomic)
+        assert_same_events(stored_events(project), wanted)
+        rejects = project.sql("select _raw_payload from events__rejects")
+        assert len(rejects) == sum(len(each.rejects) for each in loads.outcomes.values()), told
+        claims = project.sql("select event_id, fingerprint, cast(etl_tstamp as string) from events__manifest")  # fmt: skip
+        assert sorted(map(tuple, claims)) == sorted(
+            (each.event_id, each.fingerprint, str(each.etl_tstamp)) for each in loads.claims
+        ), told
+        skus = sorted(
+            entity["data"]["sku"]
+            for event in wanted
+            for entity in json.loads(event["contexts"] or '{"data": []}')["data"]
+            if "/product/" in entity["schema"]
+        )
+        assert sorted(row[0] for row in project.sql("select sku from products")) == skus, told

@@ -8,7 +8,12 @@ from collections.abc import Collection
 from typing import Any
 
 from tidemark.errors import ConfigError, DataError
-from tidemark.pipeline.commits import derived_marks, ensure_commits, record_commit
+from tidemark.pipeline.commits import (
+    derived_marks,
+    ensure_commits,
+    known_states,
+    record_commit,
+)
 from tidemark.pipeline.growing import drop_other_format, is_of_format
 from tidemark.pipeline.tables import cached_relation, relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -58,7 +63,7 @@ def _state(
     read_to = last["source_commit_id"]
     log_now = warehouse.rows(macro("scd2_log_sql", log, read_to, cfg["axes"]))[0]
     config = {
-        "body": body_hash(body, macro("target_schema")),
+        "body": body_hash(body, str(source.schema)),
         "partition_by": cfg["partition_by"],
         "cluster_by": cfg["cluster_by"],
         "log_commit_id": last["log_commit_id"],
@@ -72,6 +77,7 @@ def _state(
         "watermark": read_to,
         "rows_read": log_now["row_count"],
         "last_commit_id": log_now["last_commit_id"],
+        "is_ahead": _is_ahead(warehouse, commits, entity, read_to),
         "commit": {
             "commit_id": macro("next_commit_id", last["last_id"]),
             "relation": cfg["relation"],
@@ -137,6 +143,22 @@ def _marks(warehouse: Warehouse, commits: Commits, relation: str, entity: str) -
     }
 
 
+def _is_ahead(warehouse: Warehouse, commits: Commits, entity: str, read_to: int) -> bool:
+    """Say whether intervals have read a commit that their entity, a clone, does not have.
+
+    So it is if the two were cloned one after the other, and the original went on in between.
+    """
+    states = known_states(warehouse, commits, entity) if commits["are_known"] else None
+    if states is None:
+        relation = warehouse.macro("string_literal", entity)
+        states = warehouse.rows(
+            f"select commit_id, kind from {commits['view']} where relation = {relation} "
+            f"and (kind = 'clone' or commit_id = {read_to})"
+        )
+    is_clone = any(one["kind"] == "clone" for one in states)
+    return bool(read_to) and is_clone and all(one["commit_id"] != read_to for one in states)
+
+
 def _recorded_config(last: Values, body: str, digest: Any) -> Values:
     """Return what the table was made with; older tables have another hash of the same body."""
     recorded: Values = json.loads(last["config"] or "{}")
@@ -167,7 +189,7 @@ def _why_rebuild(
         return "no completed run of it is known"
     if recorded.get("axes", ["business"]) != cfg["axes"]:
         return "its axes changed"
-    is_same_log = log_now["watermark_count"] == last["rows_read"]
+    is_same_log = log_now["watermark_count"] == last["rows_read"] and not state["is_ahead"]
     if not is_same_log or recorded.get("log_commit_id") != last["log_commit_id"]:
         return f"the log of {cfg['entity'].identifier} is not the one that it was made from"
     wanted, stored = (

@@ -64,7 +64,7 @@ def deferred_schemas(target: str, own: str, other: str) -> tuple[str, str] | Non
     return other[: len(other) - len(added)], target
 
 
-def body_hash(body: str, target: str) -> str:
+def body_hash(body: str, schema: str) -> str:
     """Return what tells one SQL of a model from another; that of its clone is the same.
 
     Example:
@@ -73,7 +73,7 @@ def body_hash(body: str, target: str) -> str:
 
     Args:
         body: The compiled SQL, which names tables.
-        target: The schema of the target: see schema_there().
+        schema: That of what it reads, which a clone has elsewhere: it does not count.
     """
-    schema = re.compile(rf"(?<![\w.`])`?{re.escape(target)}((?:_\w+)?)`?(?=\.)", re.IGNORECASE)
-    return hashlib.md5(schema.sub(r"{target}\1", body).encode()).hexdigest()
+    name = re.compile(rf"(?<![\w.`])`?{re.escape(schema)}`?(?=\.)", re.IGNORECASE)
+    return hashlib.md5(name.sub("{schema}", body).encode()).hexdigest()
