@@ -168,7 +168,8 @@ identified as (
 
 {#- Whether an event without key has an identity that no other one has, so that nothing is to be counted: one
     that capture has landed, or a change that MySQL or MariaDB tell with file, position and row, SQL Server
-    with both LSNs and the serial number. PostgreSQL's rows of a COPY, and what a snapshot reads, share one. -#}
+    with both LSNs and the serial number. The rows of a COPY of PostgreSQL share one, and so do those of a
+    snapshot. -#}
 {%- macro _has_own_place_expr() -%}
     {%- set places = ["_identity like 'mysql|%:%:%|%'", "_identity like 'mariadb|%:%:%|%'",
         "_identity like 'sqlserver|%|% %|%|%'"] -%}
