@@ -137,7 +137,7 @@ delivered as (
 counted as (
     select
         delivered.* except (_delivery, _is_captured),
-        if(_is_captured and _source_operation <> 'READ', 1, row_number() over (
+        if({{ tidemark._has_own_place_expr() }}, 1, row_number() over (
             {{ base }}, _is_repeated, _delivery order by _landing_num asc nulls last
         ) {%- if known.get('staging') %} + if(
             delivered._delivery = 0
@@ -168,4 +168,14 @@ identified as (
         md5(concat_ws('|', _identity, _content, if(_kind = 'row', _ordinal, null))) as _event_id
     from counted
 ),
+{%- endmacro -%}
+
+{#- Whether an event without key has an identity that no other one has, so that nothing is to be counted: one
+    that capture has landed, or a change that MySQL or MariaDB tell with file, position and row, SQL Server
+    with both LSNs and the serial number. The rows of a COPY of PostgreSQL share one, and so do those of a
+    snapshot. -#}
+{%- macro _has_own_place_expr() -%}
+    {%- set places = ["_identity like 'mysql|%:%:%|%'", "_identity like 'mariadb|%:%:%|%'",
+        "_identity like 'sqlserver|%|% %|%|%'"] -%}
+    {{ return("_source_operation <> 'READ' and (_is_captured or " ~ places | join(' or ') ~ ')') }}
 {%- endmacro -%}

@@ -40,7 +40,7 @@ delivered as (
 counted as (
     select
         delivered.* except (_delivery, _is_captured),
-        if(_is_captured and _source_operation <> 'READ', 1, row_number() over (
+        if(_source_operation <> 'READ' and (_is_captured or _identity like 'mysql|%:%:%|%' or _identity like 'mariadb|%:%:%|%' or _identity like 'sqlserver|%|% %|%|%'), 1, row_number() over (
             partition by _group, _identity, _content, _is_repeated, _delivery order by _landing_num asc nulls last
         ) + if(
             delivered._delivery = 0
