@@ -831,7 +831,7 @@ def test_cli__serves_until_it_is_ended(shop: Path, number: int, options: list[st
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", STARTED, "serve", "--port", "0", *options]
     process = subprocess.Popen(command, cwd=shop, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               env={**os.environ, "PYTHONPATH": str(root)})  # fmt: skip
+                               env={**os.environ, "PYTHONPATH": f"{root}:{root}/src"})  # fmt: skip
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
