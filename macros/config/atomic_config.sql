@@ -15,7 +15,7 @@
 
 {#- Columns that a computed fingerprint leaves out by default: the event's id, what tells of its delivery
     (collector, enrichment, network) and what was looked up then. The same list is
-    tidemark.shred.canonical.LEFT_OUT, with its reasons. -#}
+    tidemark.shred.enriched.LEFT_OUT, with its reasons. -#}
 {%- macro fingerprint_ignore() -%}
     {{ return([
         'event_id', 'event_fingerprint', 'etl_tstamp', 'etl_tags', 'v_etl', 'collector_tstamp', 'v_collector',

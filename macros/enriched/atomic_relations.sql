@@ -17,7 +17,7 @@
 {%- endmacro -%}
 
 {%- macro atomic_columns() -%}
-    {{return(tidemark.canonical_columns()
+    {{return(tidemark.enriched_columns()
         + [{'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that wrote the row'}]) }}
 {%- endmacro -%}
 

@@ -3,7 +3,7 @@
     dead. -#}
 {%- macro atomic_rows_sql(cfg, events, decided, load) -%}
 select
-    {%- for column in tidemark.canonical_columns() %}
+    {%- for column in tidemark.enriched_columns() %}
     {%- if column['name'] == 'event_id' %}
     coalesce(decided._new_id, lower(events.event_id)) as `event_id`,
     {%- elif column['name'] == 'event_fingerprint' and not cfg['is_rows'] %}
@@ -18,7 +18,7 @@ select
     cast({{ tidemark.quote_identifier(column['name']) }} as {{ column['type'] }})
         as {{ tidemark.quote_identifier(column['name']) }},
     {%- else %}
-    {{ tidemark.canonical_value_expr(column) }} as {{ tidemark.quote_identifier(column['name']) }},
+    {{ tidemark.enriched_value_expr(column) }} as {{ tidemark.quote_identifier(column['name']) }},
     {%- endif %}
     {%- endfor %}
     {{ load['commit_id'] }} as _commit_id

@@ -67,13 +67,13 @@ select
     case
         when not is_valid_utf8(value) then 'unreadable: no UTF-8'
         when _is_json and _fields is null then 'unreadable: no JSON object'
-        when size(_fields) <> {{ tidemark.canonical_columns() | length }}
+        when size(_fields) <> {{ tidemark.enriched_columns() | length }}
             then concat('unreadable: ', size(_fields),
-                ' fields, expected {{ tidemark.canonical_columns() | length }}')
+                ' fields, expected {{ tidemark.enriched_columns() | length }}')
         else concat('unreadable: entities without their schema in ',
             nullif({{ tidemark.lost_members_expr() | indent(8) }}, ''))
     end as _unreadable,
-    {%- for column in tidemark.canonical_columns() %}
+    {%- for column in tidemark.enriched_columns() %}
     nullif(get(_fields, {{ loop.index0 }}), '') as {{ tidemark.quote_identifier(column['name']) }}
     {{- ',' if not loop.last }}
     {%- endfor %}
@@ -84,7 +84,7 @@ from split_lines
 {%- macro json_fields() -%}
     {%- set fields = [] -%}
     {%- set envelopes = ['contexts', 'unstruct_event', 'derived_contexts'] -%}
-    {%- for column in tidemark.canonical_columns() -%}
+    {%- for column in tidemark.enriched_columns() -%}
         {%- set text = "try_variant_get(_document, '$." ~ column['name'] ~ "', 'string')" -%}
         {%- if column['name'] == 'refr_dvce_tstamp' -%}
             {#- the name that older analytics SDKs give it -#}
@@ -117,7 +117,7 @@ if(_is_json, map_keys(map_filter(
 
 {#- Those of them, as a text, that are nowhere else in the document. -#}
 {%- macro lost_members_expr() -%}
-{%- set names = tidemark.canonical_columns() | map(attribute='name') | list -%}
+{%- set names = tidemark.enriched_columns() | map(attribute='name') | list -%}
 array_join(array_sort(filter(_flattened, name -> if(
     startswith(name, 'contexts_'),
     coalesce(nullif(get(_fields, {{ names.index('contexts') }}), ''),
@@ -143,7 +143,7 @@ with typed_rows as (
         {{ '_reject_reason' if '_reject_reason' in types else 'cast(null as string)' }} as _rejected,
         {{ 'cast(_original_id as string)' if '_original_id' in types
             else 'cast(null as string)' }} as _original_id,
-        {%- for column in tidemark.canonical_columns() %}
+        {%- for column in tidemark.enriched_columns() %}
         {%- set name = tidemark.quote_identifier(column['name']) %}
         {%- set found = types.get(column['name']) %}
         {%- set value = 'cast(null as ' ~ column['type'] ~ ')' %}
@@ -169,8 +169,8 @@ opened_rows as (
         {%- endfor %}
         {%- if not is_judged %},
         struct(
-            {%- for column in tidemark.canonical_columns() if column['name'] not in left_out %}
-            nullif({{ tidemark.canonical_text_of_expr(column) }},
+            {%- for column in tidemark.enriched_columns() if column['name'] not in left_out %}
+            nullif({{ tidemark.enriched_text_expr(column) }},
                 '') as {{ tidemark.quote_identifier(column['name']) }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as _texts
@@ -189,12 +189,12 @@ select
         if(event_fingerprint is null, 'null_value: event_fingerprint', null),
         {%- endif %}
         {%- for name in envelopes %}
-        {{ tidemark.canonical_problem_expr({'name': name}, '_' ~ name) }},
+        {{ tidemark.enriched_problem_expr({'name': name}, '_' ~ name) }},
         {%- endfor %}
         _failed
     ), '')) as _unreadable,
     _original_id,
-    {%- for column in tidemark.canonical_columns() %}
+    {%- for column in tidemark.enriched_columns() %}
     {%- set name = tidemark.quote_identifier(column['name']) %}
     {{ tidemark.fingerprint_expr(left_out, '_texts') ~ ' as ' ~ name
         if column['name'] == 'event_fingerprint' and not is_judged else name }}

@@ -5,7 +5,7 @@ with stored as (
         {{ load['commit_id'] }} as _commit_id,
         coalesce(decided._new_id, lower(events.event_id)) as _root_id,
         {{ 'events.collector_tstamp' if cfg['is_rows']
-            else tidemark.canonical_value_expr({'name': 'collector_tstamp', 'type': 'timestamp'}) }}
+            else tidemark.enriched_value_expr({'name': 'collector_tstamp', 'type': 'timestamp'}) }}
                 as _root_tstamp,
         {%- for name in ['contexts', 'unstruct_event', 'derived_contexts'] %}
         {{ tidemark.envelope_expr(name, 'events.' ~ name) }} as _{{ name }},

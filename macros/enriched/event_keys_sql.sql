@@ -3,14 +3,14 @@
     run. Beside it the columns that rules see, where there are some. -#}
 {%- macro event_keys_sql(cfg, events, for_rules=false) -%}
 {%- set typed = {} -%}
-{%- for column in tidemark.canonical_columns() -%}
+{%- for column in tidemark.enriched_columns() -%}
     {%- do typed.update({column['name']: tidemark.quote_identifier(column['name']) if cfg['is_rows']
-        else tidemark.canonical_value_expr(column)}) -%}
+        else tidemark.enriched_value_expr(column)}) -%}
 {%- endfor -%}
 {%- set envelopes = [] if cfg['is_rows'] else ['contexts', 'unstruct_event', 'derived_contexts'] -%}
 {%- set problems = [] -%}
-{%- for column in tidemark.canonical_columns() if not cfg['is_rows'] -%}
-    {%- set problem = tidemark.canonical_problem_expr(column, '_' ~ column['name']
+{%- for column in tidemark.enriched_columns() if not cfg['is_rows'] -%}
+    {%- set problem = tidemark.enriched_problem_expr(column, '_' ~ column['name']
         if column['name'] in envelopes else none) -%}
     {%- if problem -%}{%- do problems.append(problem) -%}{%- endif -%}
 {%- endfor -%}

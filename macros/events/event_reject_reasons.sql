@@ -1,15 +1,15 @@
 {#- Why an event is rejected, first match wins. Values of a before image count only where they find a row. -#}
-{%- macro event_reject_reasons(cfg, plan, before) -%}
+{%- macro event_reject_reasons(cfg, roles, before) -%}
     {%- set reasons = [] -%}
-    {%- for column in plan['keys'] + (plan['columns'] | rejectattr('key') | list)
-        if not column.get('stays') and not plan.get('decoded') -%}
+    {%- for column in roles['keys'] + (roles['columns'] | rejectattr('key') | list)
+        if not column.get('stays') and not roles.get('decoded') -%}
         {%- set name = tidemark.quote_identifier(column['name']) -%}
-        {%- if plan['typed'] -%}
+        {%- if roles['typed'] -%}
             {%- if column['arrived'] and column['source_type'] != column['type'] -%}
                 {%- set source = tidemark.quote_identifier(column['source_name']) -%}
                 {%- set failed = tidemark.cast_failed_expr(column, source)
                     if tidemark._nested_kind(column['type'])
-                    else source ~ ' is not null and ' ~ tidemark._typed_value_expr(plan, column)
+                    else source ~ ' is not null and ' ~ tidemark._typed_value_expr(roles, column)
                         ~ ' is null' -%}
                 {%- if failed -%}
                     {%- do reasons.append(tidemark._reason(failed, 'cast_failed', column['name'],
@@ -19,9 +19,9 @@
         {%- else -%}
             {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) -%}
             {%- set counts = "(_operation <> 'DELETE' or "
-                ~ ('true' if column['key'] or not plan['keyed'] else 'false') ~ ')' -%}
+                ~ ('true' if column['key'] or not roles['keyed'] else 'false') ~ ')' -%}
             {%- set given = text ~ ' is not null and not '
-                ~ tidemark.unavailable_expr(text, plan['unavailable_value']) if column['key']
+                ~ tidemark.unavailable_expr(text, roles['unavailable_value']) if column['key']
                 else tidemark.quote_identifier('_tidemark_given_' ~ column['name']) ~ ' is not null' -%}
             {%- set failed = counts ~ ' and ' ~ given ~ ' and ' ~ name ~ ' is null' -%}
             {%- if column['type'].startswith('timestamp') and 'auto' in column['encodings'].values() -%}
@@ -35,7 +35,7 @@
             {%- do reasons.extend(tidemark._cast_reasons(column, failed, text, column['name'])) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if not plan['typed'] and not plan.get('decoded') -%}
+    {%- if not roles['typed'] and not roles.get('decoded') -%}
         {%- for column in before -%}
             {%- set text = tidemark.quote_identifier(('_tidemark_before_' if column['key']
                 else '_tidemark_was_') ~ column['name']) -%}
@@ -47,22 +47,23 @@
     {%- set kept = ' and not coalesce((' ~ tidemark.truncates_expr(cfg) ~ '), false)' -%}
     {%- set upserts = "_kind = 'row' and _operation <> 'DELETE' and not coalesce((" ~ cfg['apply_as_deletes']
         ~ '), false)' ~ kept -%}
-    {%- for column in plan['keys'] if column['not_null'] -%}
-        {%- do reasons.append(tidemark._reason("_kind = 'row' and " ~ tidemark._typed_value_expr(plan, column)
+    {%- for column in roles['keys'] if column['not_null'] -%}
+        {%- do reasons.append(tidemark._reason("_kind = 'row' and "
+            ~ tidemark._typed_value_expr(roles, column)
             ~ ' is null' ~ kept, 'null_key', column['name'])) -%}
     {%- endfor -%}
-    {%- for column in plan['columns'] if column['not_null'] and not column['key'] -%}
+    {%- for column in roles['columns'] if column['not_null'] and not column['key'] -%}
         {%- do reasons.append(tidemark._reason(
-            upserts ~ ' and ' ~ tidemark._typed_value_expr(plan, column) ~ ' is null and not ('
-                ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ')',
+            upserts ~ ' and ' ~ tidemark._typed_value_expr(roles, column) ~ ' is null and not ('
+                ~ tidemark._unsupplied_expr(cfg, roles, column) ~ ')',
             'null_value', column['name']
         )) -%}
     {%- endfor -%}
     {%- for expression in cfg['sequence_by'] -%}
         {%- set made_up = [] -%}
-        {%- for column in plan['source_columns']
+        {%- for column in roles['source_columns']
             if column.get('orders') and tidemark._reads_column(expression, column['name']) -%}
-            {%- do made_up.append(tidemark._is_made_up_expr(plan, column)) -%}
+            {%- do made_up.append(tidemark._is_made_up_expr(roles, column)) -%}
         {%- endfor -%}
         {%- if made_up -%}
             {%- do reasons.append(tidemark._reason('(' ~ made_up | join(' or ') ~ ') and (' ~ expression
@@ -79,10 +80,10 @@
         {%- do reasons.append({'condition': upserts ~ ' and ' ~ reason['condition'],
             'text': reason['text']}) -%}
     {%- endfor -%}
-    {%- if not plan['keyed'] and not plan['typed'] -%}
+    {%- if not roles['keyed'] and not roles['typed'] -%}
         {%- do reasons.append({
             'condition': "_kind = 'row' and _operation in ('UPDATE', 'DELETE') and "
-                ~ ('not _has_before' if plan.get('decoded') else '_before is null'),
+                ~ ('not _has_before' if roles.get('decoded') else '_before is null'),
             'text': "'no_before_image'",
         }) -%}
     {%- endif -%}
@@ -114,12 +115,12 @@
 
 {#- How often a value of each column is the reason to reject an event, also where it is rejected for another
     one: see failed_values_sql(). -#}
-{%- macro failed_event_values_sql(cfg, plan, events, stretch) -%}
-{%- set before = plan['keys'] if plan['keyed'] else plan['columns'] -%}
-{{ tidemark._decoded_events_sql(plan, events, before, stretch) | trim | trim(',') }}
+{%- macro failed_event_values_sql(cfg, roles, events, stretch) -%}
+{%- set before = roles['keys'] if roles['keyed'] else roles['columns'] -%}
+{{ tidemark._decoded_events_sql(roles, events, before, stretch) | trim | trim(',') }}
 
 {{ tidemark.failures_by_reason_sql(
     'decoded', ["_kind = 'unreadable'"],
-    tidemark.event_reject_reasons(cfg, plan, before) | selectattr('column', 'defined') | list
+    tidemark.event_reject_reasons(cfg, roles, before) | selectattr('column', 'defined') | list
 ) }}
 {%- endmacro -%}

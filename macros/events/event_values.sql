@@ -16,8 +16,8 @@
 {#- Whether a delete of PostgreSQL has a value that Debezium has made up. A time that is the epoch is none of
     a row, whatever the image tells beside it: without an inline schema nobody knows the defaults of other
     columns. -#}
-{%- macro _is_made_up_expr(plan, column) -%}
-    {%- if plan.get('decoded') -%}{{ return(tidemark.quote_identifier('_tidemark_made_up_'
+{%- macro _is_made_up_expr(roles, column) -%}
+    {%- if roles.get('decoded') -%}{{ return(tidemark.quote_identifier('_tidemark_made_up_'
         ~ column['name'])) }}{%- endif -%}
     {%- if column['type'] != 'date' and not column['type'].startswith('timestamp') -%}
         {{ return('_is_key_image') }}
@@ -29,7 +29,7 @@
 
 {#- The typed value of a text; where schemas of the batch encode a column differently, by the event's schema.
     -#}
-{%- macro _decoded_expr(plan, column, prefix) -%}
+{%- macro _decoded_expr(roles, column, prefix) -%}
     {%- set text = tidemark.quote_identifier(prefix ~ column['name']) -%}
     {%- set by_schema = column['encodings'] -%}
     {%- if not tidemark._is_read_by_schema(column) -%}
@@ -49,16 +49,17 @@
     {{ return(column['encodings'].values() | unique | list | length > 1) }}
 {%- endmacro -%}
 
-{%- macro _reads_by_schema(plan) -%}
-    {%- for column in plan['source_columns'] if not plan['typed'] and tidemark._is_read_by_schema(column) -%}
+{%- macro _reads_by_schema(roles) -%}
+    {%- for column in roles['source_columns'] if not roles['typed']
+        and tidemark._is_read_by_schema(column) -%}
         {{ return(true) }}
     {%- endfor -%}
     {{ return(false) }}
 {%- endmacro -%}
 
-{%- macro _typed_value_expr(plan, column) -%}
+{%- macro _typed_value_expr(roles, column) -%}
     {%- if column.get('stays') -%}{{ return('cast(null as ' ~ column['type'] ~ ')') }}{%- endif -%}
-    {%- if not plan['typed'] -%}{{ return(tidemark.quote_identifier(column['name'])) }}{%- endif -%}
+    {%- if not roles['typed'] -%}{{ return(tidemark.quote_identifier(column['name'])) }}{%- endif -%}
     {%- if not column['arrived'] -%}{{ return('cast(null as ' ~ column['type'] ~ ')') }}{%- endif -%}
     {{ return(tidemark.quote_identifier(
         column['source_name'] if column['source_type'] == column['type']
@@ -68,14 +69,14 @@
 
 {#- A value of the image before. A column of the key that it leaves out has not changed, so that it is what
     the image after has; NULL says the same where no key may be NULL. -#}
-{%- macro _before_value_expr(plan, column) -%}
+{%- macro _before_value_expr(roles, column) -%}
     {%- set name = tidemark.quote_identifier('_before_' ~ column['name']) -%}
-    {%- set value = tidemark._typed_value_expr(plan, column) -%}
-    {%- set is_shared = plan['keyed'] and (plan['keys'] | length > 1 or not column['not_null']) -%}
-    {%- if not plan['typed'] -%}
+    {%- set value = tidemark._typed_value_expr(roles, column) -%}
+    {%- set is_shared = roles['keyed'] and (roles['keys'] | length > 1 or not column['not_null']) -%}
+    {%- if not roles['typed'] -%}
         {%- if not is_shared -%}{{ return(name) }}{%- endif -%}
         {%- if column['not_null'] -%}{{ return('coalesce(' ~ name ~ ', ' ~ value ~ ')') }}{%- endif -%}
-        {%- if plan.get('decoded') -%}
+        {%- if roles.get('decoded') -%}
             {{ return('if(_has_before, ' ~ name ~ ', ' ~ value ~ ')') }}
         {%- endif -%}
         {%- set given = [] -%}
@@ -89,7 +90,7 @@
     {%- endif -%}
     {%- set before = 'cast(' ~ (name if column['before_arrived'] else 'null') ~ ' as ' ~ column['type']
         ~ ')' -%}
-    {%- if not is_shared or not plan['keys'] | selectattr('before_arrived') | list -%}
+    {%- if not is_shared or not roles['keys'] | selectattr('before_arrived') | list -%}
         {{ return(before) }}
     {%- endif -%}
     {%- if not column['before_arrived'] -%}{{ return(value) }}{%- endif -%}
@@ -97,12 +98,12 @@
 {%- endmacro -%}
 
 {#- True where an upsert says nothing about a column. -#}
-{%- macro _unsupplied_expr(cfg, plan, column) -%}
+{%- macro _unsupplied_expr(cfg, roles, column) -%}
     {%- if column.get('stays') -%}{{ return('true') }}{%- endif -%}
     {%- set terms = [] -%}
-    {%- if plan.get('decoded') -%}
+    {%- if roles.get('decoded') -%}
         {%- do terms.append(tidemark.quote_identifier('_tidemark_lacks_' ~ column['name'])) -%}
-    {%- elif not plan['typed'] -%}
+    {%- elif not roles['typed'] -%}
         {%- set missing = [] -%}
         {%- for source in column['sources'] -%}
             {%- do missing.append('not map_contains_key(_image, ' ~ tidemark.string_literal(source) ~ ')') -%}
@@ -113,15 +114,15 @@
         {%- do terms.append('true') -%}
     {%- endif -%}
     {%- if tidemark.is_chosen(cfg['ignore_null_updates'], column['name']) -%}
-        {%- do terms.append(tidemark._typed_value_expr(plan, column) ~ ' is null') -%}
+        {%- do terms.append(tidemark._typed_value_expr(roles, column) ~ ' is null') -%}
     {%- endif -%}
     {{ return(terms | join(' or ') if terms else 'false') }}
 {%- endmacro -%}
 
 {#- The fields, as lists of names, whose NULL in an update leaves them as they are: of structs that
     `ignore_null_updates` chooses. -#}
-{%- macro partial_paths(cfg, plan, column) -%}
-    {%- if not plan['keyed'] or column['key']
+{%- macro partial_paths(cfg, roles, column) -%}
+    {%- if not roles['keyed'] or column['key']
         or not tidemark.is_chosen(cfg['ignore_null_updates'], column['name']) -%}{{ return([]) }}{%- endif -%}
     {{ return(tidemark._field_paths([column['name']], column['type'])) }}
 {%- endmacro -%}
@@ -147,10 +148,10 @@
 
 {#- Of an insert that may be half of a change of the key, the first column whose value the database did not
     log. -#}
-{%- macro _unavailable_column_expr(plan) -%}
+{%- macro _unavailable_column_expr(roles) -%}
     {%- set branches = [] -%}
-    {%- for column in plan['columns']
-        if not column['key'] and not column.get('stays') and not plan.get('decoded') -%}
+    {%- for column in roles['columns']
+        if not column['key'] and not column.get('stays') and not roles.get('decoded') -%}
         {%- do branches.append('when _may_be_move and ' ~ tidemark._is_unavailable_expr(column) ~ ' then '
             ~ tidemark.string_literal(column['name'])) -%}
     {%- endfor -%}
@@ -166,13 +167,13 @@
 
 {#- True where the image before names a row. One that a column of the key is never NULL in has a value there;
     where all of them may be NULL, a line says it by their names. -#}
-{%- macro _has_before_key_expr(cfg, plan) -%}
+{%- macro _has_before_key_expr(cfg, roles) -%}
     {%- set terms = [] -%}
-    {%- if cfg['format'] != 'debezium' and not plan['typed']
-        and not plan['keys'] | selectattr('not_null') | list -%}
+    {%- if cfg['format'] != 'debezium' and not roles['typed']
+        and not roles['keys'] | selectattr('not_null') | list -%}
         {%- do terms.append('_image_before is not null') -%}
     {%- endif -%}
-    {%- for column in plan['keys'] -%}
+    {%- for column in roles['keys'] -%}
         {%- do terms.append('_image_before.' ~ tidemark.quote_identifier(column['name']) ~ ' is not null') -%}
     {%- endfor -%}
     {{ return("_reject_reason is null and _tidemark_effect = 'upsert' and (" ~ terms | join(' or ') ~ ')') }}

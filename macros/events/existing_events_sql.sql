@@ -1,9 +1,9 @@
 {#- What a batch of events meets, for replayed_keys_sql() and replayed_copies_sql(): the rows that stand, each
     the start of a timeline, or with `load.late` the log in force of all keys that the batch touches.
     `load.everything`: of all keys, because something concerns the whole table. -#}
-{%- macro existing_events_sql(cfg, plan, relations, staged, load) -%}
-{%- set names = plan['columns'] | map(attribute='name') | list -%}
-{%- set by = '_key_hash' if plan['keyed'] else '_row_hash' -%}
+{%- macro existing_events_sql(cfg, roles, relations, staged, load) -%}
+{%- set names = roles['columns'] | map(attribute='name') | list -%}
+{%- set by = '_key_hash' if roles['keyed'] else '_row_hash' -%}
 {%- set before = '_before' ~ by -%}
 {% if not load['everything'] -%}
 with touched as (
@@ -19,9 +19,9 @@ with touched as (
 {% endif -%}
 {% if load['late'] -%}
 select
-    {{ tidemark.column_list_expr(names + plan.get('kept_gone', []) | map(attribute='name') | list, 'log') }},
+    {{ tidemark.column_list_expr(names + roles.get('kept_gone', []) | map(attribute='name') | list, 'log') }},
     log._key_hash,
-    {%- if plan['keyed'] %}
+    {%- if roles['keyed'] %}
     if(log._source_operation in ('DELETE', 'MOVE_OUT'), 'delete', 'upsert') as _tidemark_effect,
     {%- else %}
     log._row_hash as _tidemark_group,
@@ -39,22 +39,22 @@ select
     log._batch_id,
     log._commit_id
 from (
-    {{ tidemark.log_with_sensitive_sql(plan, relations) | indent(4) }}
+    {{ tidemark.log_with_sensitive_sql(roles, relations) | indent(4) }}
 ) as log
 {%- if not load['everything'] %}
 left semi join touched on log.{{ by }} = touched.{{ by }}
 {%- endif %}
 where {{ tidemark.in_force_expr(alias='log') }} and log._key_hash is not null
-{%- elif plan['keyed'] -%}
+{%- elif roles['keyed'] -%}
 select
     {{ tidemark.column_list_expr(names, 'existing') }},
     existing._key_hash,
     'base' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
     {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg, 'existing'), '1', "''") }} as _tidemark_order,
-    {{ tidemark._null_meta_list(cfg, plan) }}
+    {{ tidemark._null_meta_list(cfg, roles) }}
 from (
-    {{ tidemark.existing_rows_sql(cfg, plan, relations) | indent(4) }}
+    {{ tidemark.existing_rows_sql(cfg, roles, relations) | indent(4) }}
 ) as existing
 {%- if not load['everything'] %}
 left semi join touched on existing._key_hash = touched._key_hash
@@ -67,9 +67,9 @@ select
     existing._row_hash as _tidemark_group,
     count(*) as _tidemark_step,
     cast(null as {{ load['order_type'] }}) as _tidemark_order,
-    {{ tidemark._null_meta_list(cfg, plan) }}
+    {{ tidemark._null_meta_list(cfg, roles) }}
 from (
-    {{ tidemark.existing_rows_sql(cfg, plan, relations) | indent(4) }}
+    {{ tidemark.existing_rows_sql(cfg, roles, relations) | indent(4) }}
 ) as existing
 {%- if not load['everything'] %}
 left semi join touched on existing._row_hash = touched._row_hash
@@ -78,9 +78,9 @@ group by existing._row_hash
 {%- endif %}
 {%- endmacro -%}
 
-{%- macro _null_meta_list(cfg, plan) -%}
+{%- macro _null_meta_list(cfg, roles) -%}
     {%- set types = {} -%}
-    {%- for column in tidemark.event_log_columns(plan) -%}
+    {%- for column in tidemark.event_log_columns(roles) -%}
         {%- do types.update({column['name']: column['type']}) -%}
     {%- endfor -%}
     {%- set terms = [] -%}
@@ -91,12 +91,12 @@ group by existing._row_hash
 {%- endmacro -%}
 
 {#- Nothing existed: the same columns without rows. -#}
-{%- macro no_existing_events_sql(cfg, plan, load) -%}
+{%- macro no_existing_events_sql(cfg, roles, load) -%}
 select
-    {%- for column in plan['columns'] %}
+    {%- for column in roles['columns'] %}
     cast(null as {{ column['type'] }}) as {{ tidemark.quote_identifier(column['name']) }},
     {%- endfor %}
-    {%- if plan['keyed'] %}
+    {%- if roles['keyed'] %}
     cast(null as string) as _key_hash,
     'base' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
@@ -105,6 +105,6 @@ select
     cast(null as bigint) as _tidemark_step,
     {%- endif %}
     cast(null as {{ load['order_type'] }}) as _tidemark_order,
-    {{ tidemark._null_meta_list(cfg, plan) }}
+    {{ tidemark._null_meta_list(cfg, roles) }}
 where false
 {%- endmacro -%}

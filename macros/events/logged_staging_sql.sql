@@ -1,7 +1,7 @@
 {#- Staging as the log tells it, for one that was dropped: a row for each event in force. Where it came from
     (`_landing_num`, `_database`, `_table`) and the images that are no change (`_before_<column>` of an
     update) the log does not have, nor what tells equal rows of a table without key apart. -#}
-{%- macro logged_staging_sql(cfg, plan, relations) -%}
+{%- macro logged_staging_sql(cfg, roles, relations) -%}
 {%- set deletes = "log._source_operation = 'DELETE'" -%}
 {%- set told = {
     '_before_key_hash': 'if(' ~ deletes ~ ', log._key_hash, log._moved_from)',
@@ -9,7 +9,7 @@
     '_operation': "if(log._source_operation = 'MOVE_IN', 'UPDATE', log._source_operation)",
     '_is_snapshot': "log._source_operation = 'READ'",
 } -%}
-{%- for column in plan['stored'] -%}
+{%- for column in roles['stored'] -%}
     {%- set quoted = tidemark.quote_identifier(column['name']) -%}
     {%- do told.update({column['name']: 'log.' ~ quoted}) -%}
     {%- if not column['key'] -%}
@@ -22,7 +22,7 @@
 {%- set untold = ['_landing_num', '_database', '_table', '_before_row_hash']
     + tidemark.counting_columns(cfg) -%}
 select
-    {%- for column in tidemark.staging_columns(cfg, plan) %}
+    {%- for column in tidemark.staging_columns(cfg, roles) %}
     {%- set name = column['name'] %}
     {{ 'cast(null as ' ~ column['type'] ~ ')' if name in untold
         else told.get(name, 'log.' ~ name) }} as {{ tidemark.quote_identifier(name) }} {{- ','

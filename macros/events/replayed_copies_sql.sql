@@ -9,13 +9,13 @@
     A delete of a copy that is not there does nothing where events count in order of arrival. Where they have
     a sequence, its insert may be still to come: the count goes below zero, and inserts that come after it
     fill that first. -#}
-{%- macro replayed_copies_sql(cfg, plan, sources, load) -%}
-{%- set names = plan['columns'] | map(attribute='name') | list -%}
+{%- macro replayed_copies_sql(cfg, roles, sources, load) -%}
+{%- set names = roles['columns'] | map(attribute='name') | list -%}
 {%- set values = tidemark.column_list_expr(names) -%}
 {%- set meta = tidemark.column_list_expr(tidemark.event_meta_columns(cfg)) -%}
 {%- set hash = {'md5': "md5(%s)", 'sha256': "sha2(%s, 256)"}[cfg['hash']] -%}
 with steps as (
-    {{ tidemark._copy_steps_sql(cfg, plan, sources['staged'], load) | indent(4) }}
+    {{ tidemark._copy_steps_sql(cfg, roles, sources['staged'], load) | indent(4) }}
 ),
 
 {% if load['table_events'] -%}
@@ -43,7 +43,7 @@ timeline as (
     {%- if load['table_events'] %}
     union all
     select
-        {%- for column in plan['columns'] %}
+        {%- for column in roles['columns'] %}
         cast(null as {{ column['type'] }}),
         {%- endfor %}
         touched_groups._tidemark_group,
@@ -102,12 +102,12 @@ derived as (
     from copies
 )
 
-{{ tidemark.log_difference_sql(cfg, plan, sources, load) }}
+{{ tidemark.log_difference_sql(cfg, roles, sources, load) }}
 {%- endmacro -%}
 
 {#- Events as steps of the count of a row: +1, -1, or 0 for an update that changes nothing. -#}
-{%- macro _copy_steps_sql(cfg, plan, staged, load) -%}
-{%- set names = plan['columns'] | map(attribute='name') | list -%}
+{%- macro _copy_steps_sql(cfg, roles, staged, load) -%}
+{%- set names = roles['columns'] | map(attribute='name') | list -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 select
     {{ tidemark.column_list_expr(names) }},
@@ -123,7 +123,7 @@ from {{ staged }}
 where _is_usable and _tidemark_effect in ('upsert', 'delete')
 union all
 select
-    {%- for column in plan['columns'] %}
+    {%- for column in roles['columns'] %}
     {{ tidemark.quote_identifier('_before_' ~ column['name']) }},
     {%- endfor %}
     _before_row_hash,

@@ -7,25 +7,25 @@
         key 7    base ── UPDATE ── DELETE ── MOVE_IN ── TRUNCATE …      one window per key, in order of the sequence
                  row      U          D          I          D
 -#}
-{%- macro replayed_keys_sql(cfg, plan, sources, load, departures=false) -%}
-{%- set names = plan['columns'] | map(attribute='name') | list -%}
+{%- macro replayed_keys_sql(cfg, roles, sources, load, departures=false) -%}
+{%- set names = roles['columns'] | map(attribute='name') | list -%}
 {%- set values = tidemark.column_list_expr(names) -%}
 {%- set prior = tidemark._of_key('1 preceding') -%}
 {%- set image = 'struct(' ~ (values ~ ', _row_hash') | replace('\n    ', ' ') ~ ')' -%}
 {%- set is_row = "_tidemark_effect in ('upsert', 'base') or (_tidemark_effect = 'fill' and "
     ~ "_tidemark_is_there)" -%}
-{%- set ignored = plan['ignored'] | map(attribute='name') | list -%}
+{%- set ignored = roles['ignored'] | map(attribute='name') | list -%}
 with effects as (
-    {{ tidemark._effects_sql(cfg, plan, sources['staged'], load) | indent(4) }}
+    {{ tidemark._effects_sql(cfg, roles, sources['staged'], load) | indent(4) }}
 ),
 
-{{ tidemark.timeline_of_keys_sql(cfg, plan, sources, load) }}
+{{ tidemark.timeline_of_keys_sql(cfg, roles, sources, load) }}
 
 {% if sources['moved'] -%}
 {# What a move did not bring is what the row had under its old key. -#}
 arrived as (
     select
-        {%- for column in plan['columns'] %}
+        {%- for column in roles['columns'] %}
         {%- set quoted = tidemark.quote_identifier(column['name']) %}
         {%- if column['key'] %}
         timeline.{{ quoted }},
@@ -75,19 +75,19 @@ lives as (
     from preceded
 ),
 
-{{ tidemark._filled_sql(cfg, plan, load) }}
+{{ tidemark._filled_sql(cfg, roles, load) }}
 
 hashed as (
     select
         *,
-        {{ tidemark.row_hash_expr(plan['compared'], cfg['hash']) | indent(8) }} as _row_hash
+        {{ tidemark.row_hash_expr(roles['compared'], cfg['hash']) | indent(8) }} as _row_hash
     from filled
 ),
 
 {% if ignored -%}
-{{ tidemark._stored_sql(plan, is_row) }}
+{{ tidemark._stored_sql(roles, is_row) }}
 
-{{ tidemark._completed_sql(cfg, plan, load, ignored) }}
+{{ tidemark._completed_sql(cfg, roles, load, ignored) }}
 
 {% endif -%}
 compared as (
@@ -102,22 +102,22 @@ compared as (
 {% if departures -%}
 {{ tidemark._departed_rows_sql() }}
 {%- else -%}
-{{ tidemark._derived_rows_sql(cfg, plan, load) }}
+{{ tidemark._derived_rows_sql(cfg, roles, load) }}
 
-{{ tidemark.log_difference_sql(cfg, plan, sources, load) }}
+{{ tidemark.log_difference_sql(cfg, roles, sources, load) }}
 {%- endif -%}
 {%- endmacro -%}
 
 {#- Which events leave a row that is stored: those that changed nothing that is compared leave the one that
     is there, with all its values. -#}
-{%- macro _stored_sql(plan, is_row) -%}
+{%- macro _stored_sql(roles, is_row) -%}
 stored as (
     select
         *,
         ({{ is_row }})
         and not coalesce(_tidemark_is_there
             and _tidemark_hash_before = _row_hash {{- ' and not _tidemark_changes_gone'
-            if tidemark._tells_gone(plan) }}, false) as _tidemark_is_stored
+            if tidemark._tells_gone(roles) }}, false) as _tidemark_is_stored
     from (
         select
             *,
@@ -200,31 +200,31 @@ if(
 {#- Rows with the compared values that their events did not bring: the last that were given since the row is
     there. What the log has in their place is what had been given by then: it counts as nothing where a late
     delete took the row away before. -#}
-{%- macro _filled_sql(cfg, plan, load) -%}
-{%- set told = (plan['keys'] + plan['compared']) | map(attribute='name') | list -%}
+{%- macro _filled_sql(cfg, roles, load) -%}
+{%- set told = (roles['keys'] + roles['compared']) | map(attribute='name') | list -%}
 filled as (
-    {{ tidemark._with_last_given_sql(cfg, plan, load, told, false) | indent(4) }}
+    {{ tidemark._with_last_given_sql(cfg, roles, load, told, false) | indent(4) }}
     from lives
 ),
 {%- endmacro -%}
 
 {#- Rows with the values that their events did not bring of columns that are not compared: those of the row
     that is stored, whatever events gave since that changed nothing. -#}
-{%- macro _completed_sql(cfg, plan, load, ignored) -%}
+{%- macro _completed_sql(cfg, roles, load, ignored) -%}
 completed as (
-    {{ tidemark._with_last_given_sql(cfg, plan, load, ignored, true) | indent(4) }}
+    {{ tidemark._with_last_given_sql(cfg, roles, load, ignored, true) | indent(4) }}
     from stored
 ),
 {%- endmacro -%}
 
-{%- macro _with_last_given_sql(cfg, plan, load, names, of_stored) -%}
-{%- set all_names = plan['columns'] | map(attribute='name') | list -%}
+{%- macro _with_last_given_sql(cfg, roles, load, names, of_stored) -%}
+{%- set all_names = roles['columns'] | map(attribute='name') | list -%}
 {%- set carried = all_names if load['fills'] else load['carried'] -%}
 select
-    {%- for column in plan['columns'] %}
+    {%- for column in roles['columns'] %}
     {%- set name = column['name'] %}
     {%- set quoted = tidemark.quote_identifier(name) %}
-    {%- set is_partial = tidemark.partial_paths(cfg, plan, column) %}
+    {%- set is_partial = tidemark.partial_paths(cfg, roles, column) %}
     {%- if name in names and (is_partial or name in carried) %}
     if(
         _tidemark_effect in ('upsert', 'fill'),
@@ -248,10 +248,10 @@ select
 
 {#- Events as rows of the log, with their effect; what has none, such as a fill of a row that is not there, is
     left out. A fill that changes nothing may have filled a column that is gone. -#}
-{%- macro _derived_rows_sql(cfg, plan, load) -%}
+{%- macro _derived_rows_sql(cfg, roles, load) -%}
 derived as (
     select
-        {%- for column in plan['columns'] %}
+        {%- for column in roles['columns'] %}
         {%- set quoted = tidemark.quote_identifier(column['name']) %}
         if(_tidemark_operation = 'D', _tidemark_before.{{ quoted }}, {{ quoted }}) as {{ quoted }},
         {%- endfor %}
@@ -264,7 +264,7 @@ derived as (
         {%- if cfg['changed_columns'] %}
         case
             when _tidemark_operation = 'U'
-                then {{ tidemark.changed_columns_expr(plan['compared'], '_tidemark_before',
+                then {{ tidemark.changed_columns_expr(roles['compared'], '_tidemark_before',
                     'compared') | indent(16) }}
         end as _changed_columns,
         {%- else %}
@@ -282,7 +282,7 @@ derived as (
                 when _tidemark_is_other_row then 'N'
                 when _tidemark_effect = 'upsert' and not _tidemark_is_there then 'I'
                 when _tidemark_effect in ('upsert', 'fill') and _tidemark_is_there
-                    then if(_tidemark_before._row_hash = _row_hash, {{ "'N'" if plan.get('kept_gone')
+                    then if(_tidemark_before._row_hash = _row_hash, {{ "'N'" if roles.get('kept_gone')
                         else "if(_tidemark_effect = 'upsert', 'N', null)" }}, 'U')
                 when _tidemark_effect = 'delete' then if(_tidemark_is_there, 'D', 'N')
                 when _tidemark_effect = 'close' and _tidemark_is_there

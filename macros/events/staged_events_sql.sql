@@ -2,20 +2,20 @@
     good one). The columns hold the image that counts: after an INSERT or UPDATE, before a DELETE.
     `_unsupplied` names the columns that an update did not bring (left out, an unavailable TOAST value, a NULL
     that is to be ignored). -#}
-{%- macro staged_events_sql(cfg, plan, events, known, stretch) -%}
-{%- set before = plan['keys'] if plan['keyed'] else plan['columns'] -%}
-{%- set reasons = tidemark.event_reject_reasons(cfg, plan, before) -%}
+{%- macro staged_events_sql(cfg, roles, events, known, stretch) -%}
+{%- set before = roles['keys'] if roles['keyed'] else roles['columns'] -%}
+{%- set reasons = tidemark.event_reject_reasons(cfg, roles, before) -%}
 {%- set rejects_ties = cfg['on_tie'] == 'reject' and tidemark.can_tie(cfg) -%}
-{{ tidemark._decoded_events_sql(plan, events, before, stretch) }}
+{{ tidemark._decoded_events_sql(roles, events, before, stretch) }}
 
-{{ tidemark._judged_events_sql(cfg, plan, before, reasons) }}
+{{ tidemark._judged_events_sql(cfg, roles, before, reasons) }}
 
 {# What tells events apart needs them sorted: they have little more than their values by then. A tie is found
     after that. -#}
 narrowed as (
     select
         * except (_raw_payload),
-        {%- set payload = "'*** (withheld: the entity has sensitive columns)'" if plan['sensitive']
+        {%- set payload = "'*** (withheld: the entity has sensitive columns)'" if roles['sensitive']
             else '_raw_payload' %}
         {%- set moves = ' or _unavailable is not null' if tidemark._pairs_moves(cfg) else '' %}
         {{ payload if rejects_ties
@@ -45,31 +45,31 @@ select
     {%- endfor %}
     if(_tidemark_effect = 'upsert' and size(_unsupplied) > 0, _unsupplied, null) as _unsupplied,
     _reject_reason is null and not _is_duplicate as _is_usable,
-    {%- if plan['keyed'] %}
-    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'],
+    {%- if roles['keyed'] %}
+    {{ tidemark.row_hash_expr(roles['keys'], cfg['hash'],
         only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')")
             | indent(4) }} as _key_hash,
-    {{ 'coalesce(_departed_key_hash, ' if known.get('departures') }}{{ tidemark.row_hash_expr(plan['keys'],
-        cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(cfg, plan)) | indent(4) }}{{ ')'
+    {{ 'coalesce(_departed_key_hash, ' if known.get('departures') }}{{ tidemark.row_hash_expr(roles['keys'],
+        cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(cfg, roles)) | indent(4) }}{{ ')'
             if known.get('departures') }} as _before_key_hash
     {%- else %}
-    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'],
+    {{ tidemark.row_hash_expr(roles['compared'], cfg['hash'],
         only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')")
             | indent(4) }} as _row_hash,
-    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], '_image_before',
+    {{ tidemark.row_hash_expr(roles['compared'], cfg['hash'], '_image_before',
         only_if="_reject_reason is null and _source_operation = 'UPDATE'") | indent(4) }} as _before_row_hash
     {%- endif %}
 from told_apart
 {%- if rejects_ties %}
 )
 
-{{ tidemark._without_ties_sql(cfg, plan, known) }}
+{{ tidemark._without_ties_sql(cfg, roles, known) }}
 {%- endif %}
 {%- endmacro -%}
 
 {#- With `on_tie: reject`: of events at one key and sequence the first counts, and those of the same content;
     so does what the log has there. Rows of a snapshot are what the source holds, and decided by arrival. -#}
-{%- macro _without_ties_sql(cfg, plan, known) -%}
+{%- macro _without_ties_sql(cfg, roles, known) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 ,
 
@@ -79,7 +79,7 @@ contents as (
         case
             when not _is_usable or _is_snapshot or _tidemark_effect not in ('upsert', 'delete') then null
             when _tidemark_effect = 'delete' then 'deleted'
-            else concat_ws('|', {{ tidemark.row_hash_expr(plan['compared'], cfg['hash']) | indent(12) }},
+            else concat_ws('|', {{ tidemark.row_hash_expr(roles['compared'], cfg['hash']) | indent(12) }},
                 array_join(array_sort(_unsupplied), '|'))
         end as _tidemark_content
     from hashed
@@ -136,18 +136,18 @@ from tied
 
 {#- The statement up to the rows of which `sequence_by`, `apply_as_deletes` and `apply_as_truncates` are
     expressions. -#}
-{%- macro _decoded_events_sql(plan, events, before, stretch) -%}
-{%- if plan.get('decoded') -%}
+{%- macro _decoded_events_sql(roles, events, before, stretch) -%}
+{%- if roles.get('decoded') -%}
 with decoded as (
     {#- the engine in the workers has read them, and has no doubt of a value #}
     select * from {{ events }}
 ),
 {%- else -%}
-{{ tidemark._parsed_events_sql(plan, events, before, stretch) }}
+{{ tidemark._parsed_events_sql(roles, events, before, stretch) }}
 {%- endif -%}
 {%- endmacro -%}
 
-{%- macro _parsed_events_sql(plan, events, before, stretch) -%}
+{%- macro _parsed_events_sql(roles, events, before, stretch) -%}
 with parsed_events as (
     {#- The kind of an event is what its JSON says. Spark would look for it below the parsing, by parsing once
         more for each field that it looks at, if the kind did not depend on the row's being there. #}
@@ -161,7 +161,7 @@ images as (
     select
         * except (_parsed_kind),
         if(_operation = 'DELETE', coalesce(_before, _after), _after) as _image
-        {%- if tidemark._reads_by_schema(plan) %},
+        {%- if tidemark._reads_by_schema(roles) %},
         md5(_schema_text) as _schema_id
         {%- endif %}
     from parsed_events
@@ -175,11 +175,11 @@ images as (
         {%- endif %}
 ),
 
-{% if plan['typed'] -%}
+{% if roles['typed'] -%}
 decoded as (
     select
         images.*
-        {%- for column in plan['source_columns']
+        {%- for column in roles['source_columns']
             if column['source_type'] != column['type'] and column['arrived'] %},
         {{ tidemark.cast_expr(column, {}, 'images') }} as {{ tidemark.quote_identifier('_tidemark_value_'
             ~ column['name']) }}
@@ -187,13 +187,13 @@ decoded as (
     from images
 ),
 {%- else -%}
-{{ tidemark._decoded_texts_sql(plan, before) }}
+{{ tidemark._decoded_texts_sql(roles, before) }}
 {%- endif %}
 {%- endmacro -%}
 
 {#- What one of these expressions gives, to be looked at by Spark alone. -#}
-{%- macro event_expression_sql(plan, events, stretch, expression) -%}
-{{ tidemark._decoded_events_sql(plan, events, plan['keys'] if plan['keyed'] else plan['columns'],
+{%- macro event_expression_sql(roles, events, stretch, expression) -%}
+{{ tidemark._decoded_events_sql(roles, events, roles['keys'] if roles['keyed'] else roles['columns'],
     stretch) | trim | trim(',') }}
 
 select ({{ expression }})
@@ -201,8 +201,8 @@ from decoded
 {%- endmacro -%}
 
 {#- The truncates of a batch, in landing order. -#}
-{%- macro truncates_sql(cfg, plan, events) -%}
-{{ tidemark._decoded_events_sql(plan, events, plan['keys'] if plan['keyed'] else plan['columns'],
+{%- macro truncates_sql(cfg, roles, events) -%}
+{{ tidemark._decoded_events_sql(roles, events, roles['keys'] if roles['keyed'] else roles['columns'],
     {'from': none, 'to': none}) | trim | trim(',') }}
 
 select
@@ -216,11 +216,11 @@ order by _landing_num asc nulls last, _sequence_num asc nulls last
 {%- endmacro -%}
 
 {#- The images as values: texts by column, those that are given, and their types. -#}
-{%- macro _decoded_texts_sql(plan, before) -%}
+{%- macro _decoded_texts_sql(roles, before) -%}
 texts as (
     select
         *
-        {%- for column in plan['source_columns'] %},
+        {%- for column in roles['source_columns'] %},
         {{ tidemark._image_text_expr('_image', column) }} as {{ tidemark.quote_identifier('_tidemark_text_'
             ~ column['name']) }}
         {%- endfor %}
@@ -236,15 +236,15 @@ texts as (
 given as (
     select
         *
-        {%- for column in plan['source_columns'] if not column['key'] %}
+        {%- for column in roles['source_columns'] if not column['key'] %}
         {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) %},
-        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}{{ ' or '
-            ~ tidemark._is_made_up_expr(plan, column) if column.get('orders') }}, null,
+        if({{ tidemark.unavailable_expr(text, roles['unavailable_value']) }}{{ ' or '
+            ~ tidemark._is_made_up_expr(roles, column) if column.get('orders') }}, null,
                 {{ text }}) as {{ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) }}
         {%- endfor %}
         {%- for column in before if not column['key'] %}
         {%- set text = tidemark.quote_identifier('_tidemark_before_' ~ column['name']) %},
-        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}, null,
+        if({{ tidemark.unavailable_expr(text, roles['unavailable_value']) }}, null,
             {{ text }}) as {{ tidemark.quote_identifier('_tidemark_was_' ~ column['name']) }}
         {%- endfor %}
     from texts
@@ -253,12 +253,14 @@ given as (
 decoded as (
     select
         *
-        {%- for column in plan['source_columns'] %},
-        {{ tidemark._decoded_expr(plan, column, '_tidemark_text_' if column['key'] else '_tidemark_given_') }}
+        {%- for column in roles['source_columns'] %},
+        {{ tidemark._decoded_expr(roles, column,
+            '_tidemark_text_' if column['key'] else '_tidemark_given_') }}
             as {{ tidemark.quote_identifier(column['name']) }}
         {%- endfor %}
         {%- for column in before %},
-        {{ tidemark._decoded_expr(plan, column, '_tidemark_before_' if column['key'] else '_tidemark_was_') }}
+        {{ tidemark._decoded_expr(roles, column,
+            '_tidemark_before_' if column['key'] else '_tidemark_was_') }}
             as {{ tidemark.quote_identifier('_before_' ~ column['name']) }}
         {%- endfor %}
     from given
@@ -266,40 +268,41 @@ decoded as (
 {%- endmacro -%}
 
 {#- Typed events with what they do to the table, what orders them, and why one cannot be used. -#}
-{%- macro _judged_events_sql(cfg, plan, before, reasons) -%}
+{%- macro _judged_events_sql(cfg, roles, before, reasons) -%}
 judged as (
     select
-        {%- for column in plan['columns'] %}
-        {%- set value = tidemark._typed_value_expr(plan, column) %}
-        {%- if not plan['keyed'] %}
-        {{ 'if(' ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ' and _operation = \'UPDATE\', '
-            ~ tidemark.quote_identifier('_before_' ~ column['name']) ~ ', ' ~ value ~ ')' if not plan['typed']
+        {%- for column in roles['columns'] %}
+        {%- set value = tidemark._typed_value_expr(roles, column) %}
+        {%- if not roles['keyed'] %}
+        {{ 'if(' ~ tidemark._unsupplied_expr(cfg, roles, column) ~ ' and _operation = \'UPDATE\', '
+            ~ tidemark.quote_identifier('_before_' ~ column['name']) ~ ', ' ~ value ~ ')'
+            if not roles['typed']
             else value }} as {{ tidemark.quote_identifier(column['name']) }},
         {%- else %}
         {{ value }} as {{ tidemark.quote_identifier(column['name']) }},
         {%- endif %}
         {%- endfor %}
-        {{ 'if(' ~ ('not _has_before' if plan.get('decoded') else '_before is null') ~ ', null, '
-            if not plan['typed'] }}named_struct(
+        {{ 'if(' ~ ('not _has_before' if roles.get('decoded') else '_before is null') ~ ', null, '
+            if not roles['typed'] }}named_struct(
             {%- for column in before %}
             {{ tidemark.string_literal(column['name']) }},
-                {{ tidemark._before_value_expr(plan, column) }} {{- ',' if not loop.last }}
+                {{ tidemark._before_value_expr(roles, column) }} {{- ',' if not loop.last }}
             {%- endfor %}
-        ){{ ')' if not plan['typed'] }} as _image_before,
+        ){{ ')' if not roles['typed'] }} as _image_before,
         {#- unlike array_compact(), which is a filter, Spark makes code of it #}
         array_except(array(
-            {%- for column in plan['columns'] if not column['key'] %}
-            if({{ tidemark._unsupplied_expr(cfg, plan, column) }},
+            {%- for column in roles['columns'] if not column['key'] %}
+            if({{ tidemark._unsupplied_expr(cfg, roles, column) }},
                 {{ tidemark.string_literal(column['name']) }}, null),
-            {%- for path in tidemark.partial_paths(cfg, plan, column) if not column.get('stays') %}
-            if({{ tidemark._missing_field_expr(tidemark._typed_value_expr(plan, column), path) }},
+            {%- for path in tidemark.partial_paths(cfg, roles, column) if not column.get('stays') %}
+            if({{ tidemark._missing_field_expr(tidemark._typed_value_expr(roles, column), path) }},
                 {{ tidemark.string_literal(path | join('.')) }}, null),
             {%- endfor %}
             {%- endfor %}
             cast(null as string)
         ), array(cast(null as string))) as _unsupplied,
         {%- if tidemark._pairs_moves(cfg) %}
-        {{ tidemark._unavailable_column_expr(plan) | indent(8) }} as _unavailable,
+        {{ tidemark._unavailable_column_expr(roles) | indent(8) }} as _unavailable,
         {%- endif %}
         case
             when coalesce(({{ tidemark.truncates_expr(cfg) }}), false)
@@ -312,7 +315,7 @@ judged as (
         named_struct(
             {%- for expression in cfg['sequence_by'] %}
             'sequence_{{ loop.index }}', {{ 'cast(' ~ expression ~ ' as '
-                ~ plan['sequence_casts'][loop.index0] ~ ')' if loop.index0 in plan['sequence_casts']
+                ~ roles['sequence_casts'][loop.index0] ~ ')' if loop.index0 in roles['sequence_casts']
                 else expression }},
             {%- endfor %}
             'is_stream', not _is_snapshot, 'position', _position, 'supplied_num', _supplied_num
@@ -342,7 +345,7 @@ judged as (
         _raw_payload,
         case
             when _kind = 'unreadable' then _problem
-            {%- if plan.get('decoded') %}
+            {%- if roles.get('decoded') %}
             when _tidemark_reason is not null then _tidemark_reason
             {%- endif %}
             {%- for reason in reasons %}

@@ -1,7 +1,7 @@
 {#- One row about a stretch of staged events; with `log`, how many belong before one that it has. -#}
-{%- macro staged_figures_sql(cfg, plan, staged, log=none) -%}
+{%- macro staged_figures_sql(cfg, roles, staged, log=none) -%}
 {%- set sequence = tidemark.comparable_expr(cfg, tidemark.sequence_expr(cfg)) -%}
-{%- set moved = '_before_key_hash <> _key_hash' if plan['keyed'] else 'false' -%}
+{%- set moved = '_before_key_hash <> _key_hash' if roles['keyed'] else 'false' -%}
 {%- set read = 'if(_is_usable and _is_snapshot and _offset is not null, ' ~ sequence ~ ', null)' -%}
 {%- set streamed = 'if(_reject_reason is null and not _is_snapshot, ' ~ sequence ~ ', null)' -%}
 select

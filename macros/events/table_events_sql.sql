@@ -2,21 +2,21 @@
     of a snapshot close what stood before `_tidemark_bound`; an added column with a default fills the rows
     that are there; other DDL has no effect on rows (`none`) and is only logged. `_tidemark_is_new` parts the
     batch from the log. -#}
-{%- macro table_events_sql(cfg, plan, relations, staged, load) -%}
-{%- set parts = [tidemark._truncates_sql(cfg, plan, staged, load)] -%}
-{%- if load['closes_snapshot'] -%}{%- do parts.append(tidemark._snapshot_ends_sql(cfg, plan, relations,
+{%- macro table_events_sql(cfg, roles, relations, staged, load) -%}
+{%- set parts = [tidemark._truncates_sql(cfg, roles, staged, load)] -%}
+{%- if load['closes_snapshot'] -%}{%- do parts.append(tidemark._snapshot_ends_sql(cfg, roles, relations,
     staged, load)) -%}{%- endif -%}
-{%- for statement in load['statements'] -%}{%- do parts.append(tidemark._statement_sql(cfg, plan, statement,
+{%- for statement in load['statements'] -%}{%- do parts.append(tidemark._statement_sql(cfg, roles, statement,
     load)) -%}{%- endfor -%}
 {%- if load['late'] -%}
-    {%- do parts.append(tidemark._logged_table_events_sql(cfg, plan, relations, load)) -%}
+    {%- do parts.append(tidemark._logged_table_events_sql(cfg, roles, relations, load)) -%}
 {%- endif -%}
 {{ parts | join('\nunion all\n') }}
 {%- endmacro -%}
 
-{%- macro _no_values_list(plan, value=none) -%}
+{%- macro _no_values_list(roles, value=none) -%}
     {%- set terms = [] -%}
-    {%- for column in plan['columns'] -%}
+    {%- for column in roles['columns'] -%}
         {%- set given = value[column['name']] if value and column['name'] in value else 'null' -%}
         {%- do terms.append('cast(' ~ given ~ ' as ' ~ column['type'] ~ ') as '
             ~ tidemark.quote_identifier(column['name'])) -%}
@@ -24,11 +24,11 @@
     {{ return(terms | join(',\n    ')) }}
 {%- endmacro -%}
 
-{%- macro _truncates_sql(cfg, plan, staged, load) -%}
+{%- macro _truncates_sql(cfg, roles, staged, load) -%}
 {%- set place = tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '0', '_event_id',
     [load['batch_id'], '_sequence_num']) -%}
 select
-    {{ tidemark._no_values_list(plan) }},
+    {{ tidemark._no_values_list(roles) }},
     'close' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
     {{ place }} as _tidemark_order,
@@ -42,7 +42,7 @@ where _is_usable and _tidemark_effect = 'truncate'
 {#- The end of each snapshot that the batch ends: what it did not read is gone. Capture tells it of every
     table (SNAPSHOT, which the log knows again by its identity); of one without rows all that stood before
     that is gone. -#}
-{%- macro _snapshot_ends_sql(cfg, plan, relations, staged, load) -%}
+{%- macro _snapshot_ends_sql(cfg, roles, relations, staged, load) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 {%- set read = "if(_source_operation = 'SNAPSHOT', null, " ~ sequence ~ ')' -%}
 {%- set last_read = 'coalesce(ends.last_read, (select max(_sequence_by) from ' ~ load['log'] ~ '))'
@@ -51,7 +51,7 @@ where _is_usable and _tidemark_effect = 'truncate'
     [load['batch_id'], 'ends._sequence_num']) -%}
 {%- set first_read = 'least(ends.first_read, earlier.first_read)' if load['log'] else 'ends.first_read' -%}
 select
-    {{ tidemark._no_values_list(plan) }},
+    {{ tidemark._no_values_list(roles) }},
     'close' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
     {{ place }} as _tidemark_order,
@@ -169,9 +169,9 @@ where log._source_operation = 'READ' and {{ tidemark.in_force_expr(alias='log') 
 
 {#- A DDL event: `statement` has its identity and, for an added column with a default, `column` and `value`.
     -#}
-{%- macro _statement_sql(cfg, plan, statement, load) -%}
+{%- macro _statement_sql(cfg, roles, statement, load) -%}
 {%- set others = [] -%}
-{%- for column in plan['columns'] if column['name'] != statement.get('column') -%}
+{%- for column in roles['columns'] if column['name'] != statement.get('column') -%}
     {%- do others.append(tidemark.string_literal(column['name'])) -%}
 {%- endfor -%}
 {%- set at = 'cast(' ~ (statement['sequence_num'] if statement['sequence_num'] is not none else 'null')
@@ -181,7 +181,7 @@ where log._source_operation = 'READ' and {{ tidemark.in_force_expr(alias='log') 
     '0', tidemark.string_literal(statement['event_id']), [load['batch_id'], at]
 ) -%}
 select
-    {{ tidemark._no_values_list(plan, {statement['column']: statement['value']} if statement.get('column')
+    {{ tidemark._no_values_list(roles, {statement['column']: statement['value']} if statement.get('column')
         else none) }},
     '{{ statement['effect'] }}' as _tidemark_effect,
     {{ 'array(' ~ others | join(', ') ~ ')' if statement.get('column') and others
@@ -195,7 +195,7 @@ select
     {{ at }} as _sequence_num,
     {%- if cfg['sequence_by'] %}
     {{ '(select max(_sequence_by) from ' ~ load['log'] ~ ')' if load['log']
-        else 'cast(null as ' ~ plan['sequence_type'] ~ ')' }} as _sequence_by,
+        else 'cast(null as ' ~ roles['sequence_type'] ~ ')' }} as _sequence_by,
     {%- endif %}
     cast({{ tidemark.string_literal(statement['event_time']) if statement.get('event_time')
         else 'null' }} as timestamp) as _event_time,
@@ -205,16 +205,16 @@ select
     true as _tidemark_is_new
 {%- endmacro -%}
 
-{%- macro _logged_table_events_sql(cfg, plan, relations, load) -%}
+{%- macro _logged_table_events_sql(cfg, roles, relations, load) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 select
-    {%- for column in plan['columns'] %}
+    {%- for column in roles['columns'] %}
     {{ 'cast(null as ' ~ column['type'] ~ ') as ' ~ tidemark.quote_identifier(column['name'])
         if column['sensitive'] else 'logged.' ~ tidemark.quote_identifier(column['name']) }},
     {%- endfor %}
     case logged._source_operation when 'TRUNCATE' then 'close' when 'SNAPSHOT' then 'close'
         when 'ADD_COLUMN' then 'fill' else 'none' end as _tidemark_effect,
-    {{ tidemark._unfilled_expr(plan) | indent(4) }} as _unsupplied,
+    {{ tidemark._unfilled_expr(roles) | indent(4) }} as _unsupplied,
     {{ tidemark.event_order_expr(cfg, 'logged') }} as _tidemark_order,
     case
         when logged._source_operation = 'TRUNCATE' then {{ tidemark.event_order_expr(cfg, 'logged') }}
@@ -241,9 +241,9 @@ where {{ tidemark.in_force_expr(alias='logged') }} and logged._operation = 'T'
 
 {#- What an added column, as the log has it, gives no value to. By values, as columns may have other names
     since, or be gone. -#}
-{%- macro _unfilled_expr(plan) -%}
+{%- macro _unfilled_expr(roles) -%}
     {%- set terms = [] -%}
-    {%- for column in plan['columns'] -%}
+    {%- for column in roles['columns'] -%}
         {%- set name = tidemark.string_literal(column['name']) -%}
         {%- do terms.append(name if column['sensitive']
             else 'if(logged.' ~ tidemark.quote_identifier(column['name']) ~ ' is null, ' ~ name
@@ -254,11 +254,11 @@ where {{ tidemark.in_force_expr(alias='logged') }} and logged._operation = 'T'
 {%- endmacro -%}
 
 {#- The rows of the log for what concerns the whole table: no key, `_operation` T. -#}
-{%- macro logged_statements_sql(cfg, plan, table_events, load) -%}
+{%- macro logged_statements_sql(cfg, roles, table_events, load) -%}
 {%- set today = "date'" ~ load['business_date'] ~ "'" -%}
 select
-    {{ tidemark.column_list_expr(plan['columns'] | map(attribute='name')) }},
-    {%- for column in plan.get('kept_gone', []) %}
+    {{ tidemark.column_list_expr(roles['columns'] | map(attribute='name')) }},
+    {%- for column in roles.get('kept_gone', []) %}
     cast(null as {{ column['type'] }}) as {{ tidemark.quote_identifier(column['name']) }},
     {%- endfor %}
     cast(null as string) as _key_hash,

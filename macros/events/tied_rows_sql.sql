@@ -1,7 +1,7 @@
 {#- How often the order at one key and sequence was not the source's to say: events of the batch beyond the
     first that bring another content to a place that an event of the batch or, with `load.late`, of the log
     has already. -#}
-{%- macro tied_rows_sql(cfg, plan, relations, staged, load) -%}
+{%- macro tied_rows_sql(cfg, roles, relations, staged, load) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 select coalesce(sum(_contents - greatest(_known_contents, 1)), 0) as row_count
 from (
@@ -12,7 +12,7 @@ from (
         select
             _key_hash,
             {{ sequence }} as _place,
-            if(_tidemark_effect = 'delete', 'deleted', {{ tidemark.row_hash_expr(plan['compared'],
+            if(_tidemark_effect = 'delete', 'deleted', {{ tidemark.row_hash_expr(roles['compared'],
                 cfg['hash']) | indent(12) }}) as _content,
             true as _is_new
         from {{ staged }}
@@ -45,11 +45,11 @@ from (
 
 {#- A row where the log has a place with more than one event, or one of the whole table, which has its place
     at every key. -#}
-{%- macro any_tie_sql(cfg, plan, relations) -%}
+{%- macro any_tie_sql(cfg, roles, relations) -%}
 select 1
 from {{ relations['log'] }}
 where {{ tidemark.in_force_expr() }}
-group by {{ '_key_hash' if plan['keyed'] else '_row_hash' }}, {{ tidemark.sequence_expr(cfg) }}
+group by {{ '_key_hash' if roles['keyed'] else '_row_hash' }}, {{ tidemark.sequence_expr(cfg) }}
 having count(distinct _event_id) > 1 or max(_operation = 'T')
 limit 1
 {%- endmacro -%}

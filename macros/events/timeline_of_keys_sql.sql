@@ -1,7 +1,7 @@
 {#- All that happened to the touched keys: their events, what stood before, and what concerned the whole
     table. -#}
-{%- macro timeline_of_keys_sql(cfg, plan, sources, load) -%}
-{%- set meta, tells_gone = tidemark.event_meta_columns(cfg), tidemark._tells_gone(plan) -%}
+{%- macro timeline_of_keys_sql(cfg, roles, sources, load) -%}
+{%- set meta, tells_gone = tidemark.event_meta_columns(cfg), tidemark._tells_gone(roles) -%}
 {% if load['table_events'] -%}
 touched_keys as (
     select distinct _key_hash from effects
@@ -14,7 +14,7 @@ timeline as (
     select * from effects
     union all
     select
-        {{ tidemark.column_list_expr(plan['columns'] | map(attribute='name')) | indent(8) }},
+        {{ tidemark.column_list_expr(roles['columns'] | map(attribute='name')) | indent(8) }},
         _key_hash,
         _tidemark_effect,
         _unsupplied,
@@ -24,7 +24,7 @@ timeline as (
         _changes_gone as _tidemark_changes_gone,
         {%- endif %}
         {{ tidemark.column_list_expr(meta) | indent(8) }}
-    from {{ tidemark._with_kept_sql(cfg, plan, sources['existing']) | indent(4) if tells_gone
+    from {{ tidemark._with_kept_sql(cfg, roles, sources['existing']) | indent(4) if tells_gone
         else sources['existing'] }}
     {%- if load['late'] %}
     where _source_operation not in ('TRUNCATE', 'SNAPSHOT', 'ADD_COLUMN')
@@ -32,7 +32,7 @@ timeline as (
     {%- if load['table_events'] %}
     union all
     select
-        {%- for column in plan['columns'] %}
+        {%- for column in roles['columns'] %}
         table_events.{{ tidemark.quote_identifier(column['name']) }},
         {%- endfor %}
         touched_keys._key_hash,
@@ -53,12 +53,12 @@ timeline as (
 
 {#- Whether events tell that they changed columns that are gone: such a row is stored, also where nothing else
     in it is compared and differs. Of rows that are wholly compared nobody asks. -#}
-{%- macro _tells_gone(plan) -%}{{ return(tidemark.heals(plan)
-    and plan['ignored'] | length > 0) }}{%- endmacro -%}
+{%- macro _tells_gone(roles) -%}{{ return(tidemark.heals(roles)
+    and roles['ignored'] | length > 0) }}{%- endmacro -%}
 
 {#- Events by key: the arrival at a key, and for a change of the key also the departure from the old one. -#}
-{%- macro _effects_sql(cfg, plan, staged, load) -%}
-{%- set names = plan['columns'] | map(attribute='name') | list -%}
+{%- macro _effects_sql(cfg, roles, staged, load) -%}
+{%- set names = roles['columns'] | map(attribute='name') | list -%}
 {%- set moved = "_tidemark_effect = 'upsert' and coalesce(_before_key_hash <> _key_hash, false)" -%}
 select
     {{ tidemark.column_list_expr(names) }},
@@ -68,7 +68,7 @@ select
     {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), "if(_tidemark_effect = 'delete', 2, 1)",
         '_event_id', [load['batch_id'], '_sequence_num']) }} as _tidemark_order,
     cast(null as {{ load['order_type'] }}) as _tidemark_bound,
-    {%- if tidemark._tells_gone(plan) %}
+    {%- if tidemark._tells_gone(roles) %}
     false as _tidemark_changes_gone,
     {%- endif %}
     {{ tidemark._meta_list(cfg,
@@ -80,7 +80,7 @@ where _is_usable and _tidemark_effect in ('upsert', 'delete')
 {%- if load['moves'] %}
 union all
 select
-    {%- for column in plan['columns'] %}
+    {%- for column in roles['columns'] %}
     {{ tidemark.quote_identifier('_before_' ~ column['name']) if column['key']
         else 'cast(null as ' ~ column['type'] ~ ')' }},
     {%- endfor %}
@@ -90,7 +90,7 @@ select
     {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '2', '_event_id',
         [load['batch_id'], '_sequence_num']) }},
     cast(null as {{ load['order_type'] }}),
-    {%- if tidemark._tells_gone(plan) %}
+    {%- if tidemark._tells_gone(roles) %}
     false,
     {%- endif %}
     {{ tidemark._meta_list(cfg, "'MOVE_OUT'") }}

@@ -1,10 +1,10 @@
 {#- A change as a typed struct: event_type and the images that are wanted. In `change` columns that did not
     change are NULL. -#}
-{%- macro change_struct_expr(plan, images) -%}
+{%- macro change_struct_expr(roles, images) -%}
     {%- set fields = ["'event_type', " ~ tidemark._event_type_expr()] -%}
     {%- if 'change' in images -%}
         {%- set changed = [] -%}
-        {%- for column in plan['stored'] if not column['key'] -%}
+        {%- for column in roles['stored'] if not column['key'] -%}
             {%- do changed.append(tidemark.string_literal(column['name']) ~ ', '
                 ~ tidemark._changed_value_expr(column)) -%}
         {%- endfor -%}
@@ -20,10 +20,10 @@
 
 {#- The same as JSON text. NULLs are written; `change` has only the columns that changed, all of an insert,
     none of a delete. -#}
-{%- macro change_json_expr(plan, images) -%}
+{%- macro change_json_expr(roles, images) -%}
     {%- set parts = ["'{\"event_type\":\"'", tidemark._event_type_expr(), "'\"'"] -%}
     {%- if 'change' in images -%}
-        {%- do parts.extend(["',\"change\":'", tidemark._change_text_expr(plan)]) -%}
+        {%- do parts.extend(["',\"change\":'", tidemark._change_text_expr(roles)]) -%}
     {%- endif -%}
     {%- for name in ['pre_image', 'post_image'] if name.split('_')[0] in images -%}
         {%- do parts.extend(["',\"" ~ name ~ "\":'",
@@ -50,9 +50,9 @@
         ~ tidemark.string_literal(column['name']) ~ '), ' ~ after ~ ', null)') }}
 {%- endmacro -%}
 
-{%- macro _change_text_expr(plan) -%}
+{%- macro _change_text_expr(roles) -%}
     {%- set values, nulls = [], [] -%}
-    {%- for column in plan['stored'] if not column['key'] -%}
+    {%- for column in roles['stored'] if not column['key'] -%}
         {%- set name = tidemark.string_literal(column['name']) -%}
         {%- do values.append(name ~ ', ' ~ tidemark._changed_value_expr(column)) -%}
         {%- do nulls.append("if((_operation = 'I' or array_contains(_changed_fields, " ~ name

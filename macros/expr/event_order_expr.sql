@@ -29,7 +29,7 @@
     {{ return('struct(' ~ fields | join(', ') ~ ')') }}
 {%- endmacro -%}
 
-{#- The members of `_sequence_by` that a setting makes; of a plan `sequence_by` is their number. -#}
+{#- The members of `_sequence_by` that a setting makes; of roles, `sequence_by` is their number. -#}
 {%- macro _sequence_names(cfg) -%}
     {%- set given, names = cfg['sequence_by'], [] -%}
     {%- for number in range(given if given is integer else given | length) -%}{%- do names.append('sequence_'

@@ -8,15 +8,15 @@
 {%- endmacro -%}
 
 {#- Log rows in force that changed something: all of an extract's; of events those with I, U or D. -#}
-{%- macro change_in_force_expr(plan, alias=none) -%}
+{%- macro change_in_force_expr(roles, alias=none) -%}
     {%- set events = ' and ' ~ (alias ~ '.' if alias else '') ~ "_operation in ('I', 'U', 'D')"
-        if plan.get('flow') == 'events' else '' -%}
+        if roles.get('flow') == 'events' else '' -%}
     {{ return(tidemark.in_force_expr(alias=alias) ~ events) }}
 {%- endmacro -%}
 
 {#- What the log rows of a key are ordered by. -#}
-{%- macro log_order_expr(plan, alias=none) -%}
-    {%- if plan.get('flow') == 'events' -%}{{ return(tidemark.event_order_expr(plan, alias)) }}{%- endif -%}
+{%- macro log_order_expr(roles, alias=none) -%}
+    {%- if roles.get('flow') == 'events' -%}{{ return(tidemark.event_order_expr(roles, alias)) }}{%- endif -%}
     {{ return((alias ~ '.' if alias else '') ~ '_business_date') }}
 {%- endmacro -%}
 

@@ -10,9 +10,9 @@
 {%- endmacro -%}
 
 {#- The rows of an extract, typed, with those that a rule rejects told as such; all else is as it is. -#}
-{%- macro ruled_rows_sql(cfg, plan, typed) -%}
+{%- macro ruled_rows_sql(cfg, roles, typed) -%}
 select
-    {{ tidemark.column_list_expr(plan['columns'] | map(attribute='name')) }},
+    {{ tidemark.column_list_expr(roles['columns'] | map(attribute='name')) }},
     _key_hash,
     _row_hash,
     {{ tidemark.reason_by_rules(cfg) | indent(4) }},

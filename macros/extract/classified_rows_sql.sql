@@ -9,12 +9,12 @@
     counts the rows of a key, `_tidemark_existing` is 1 in the first row of a key that was there before.
     Without `existing` every key is new. Without `business_date` the rows lack their dates, and every N is
     among them, to be counted: see staged_changes_sql(). -#}
-{%- macro classified_rows_sql(cfg, plan, staged, existing, business_date) -%}
+{%- macro classified_rows_sql(cfg, roles, staged, existing, business_date) -%}
 {%- set copies = 'partition by staged._key_hash order by '
-    ~ tidemark._tie_break(plan['ignored']
-    + (plan['compared'] | selectattr('compare_as', 'defined') | selectattr('compare_as') | list)) -%}
+    ~ tidemark._tie_break(roles['ignored']
+    + (roles['compared'] | selectattr('compare_as', 'defined') | selectattr('compare_as') | list)) -%}
 {%- set is_scoped = existing and cfg['extract'] == 'scoped' -%}
-{%- set scope = tidemark.scope_names(cfg, plan) -%}
+{%- set scope = tidemark.scope_names(cfg, roles) -%}
 {%- set whole = copies ~ ' rows between unbounded preceding and unbounded following' -%}
 with numbered_rows as (
     select
@@ -40,7 +40,7 @@ arrived_rows as (
 
 labelled_rows as (
     select
-        {%- for column in plan['columns'] %}
+        {%- for column in roles['columns'] %}
         {%- set name = tidemark.quote_identifier(column['name']) %}
         after.{{ name }} as {{ name }},
         {%- if existing %}
@@ -54,7 +54,7 @@ labelled_rows as (
         if(coalesce(after._tidemark_copy, 1) = 1, coalesce(before._tidemark_in_scope, 0),
             0) as _tidemark_in_scope,
         {%- endif %}
-        {{ tidemark._labels_expr(cfg, plan, existing) | indent(8) }}
+        {{ tidemark._labels_expr(cfg, roles, existing) | indent(8) }}
     from arrived_rows as after
     {%- if existing and cfg['extract'] == 'delta' %}
     left outer join existing_rows as before on after._key_hash = before._key_hash
@@ -68,7 +68,7 @@ labelled_rows as (
 )
 
 select
-    {%- for column in plan['columns'] %}
+    {%- for column in roles['columns'] %}
     {%- set name = tidemark.quote_identifier(column['name']) %}
     {%- if existing %}
     case when _operation in ('I', 'U') then {{ name }}
@@ -89,7 +89,7 @@ select
         else '_changed_columns' }} as _changed_columns,
     case when _operation = 'R' then coalesce(_reject_reason, 'duplicate_key') end as _reject_reason,
     case
-        when _operation = 'R' then coalesce(_raw_payload, {{ tidemark.masked_json_expr(plan['columns'],
+        when _operation = 'R' then coalesce(_raw_payload, {{ tidemark.masked_json_expr(roles['columns'],
             'labelled_rows') }})
     end as _raw_payload,
     _tidemark_copies,
@@ -131,7 +131,7 @@ existing_rows as (
 {%- endmacro -%}
 
 {#- What a row is labelled with: its hashes, its operation, and what an update changed. -#}
-{%- macro _labels_expr(cfg, plan, existing) -%}
+{%- macro _labels_expr(cfg, roles, existing) -%}
 {%- if existing -%}
 coalesce(after._key_hash, before._key_hash) as _key_hash,
 after._row_hash as _row_hash,
@@ -147,7 +147,7 @@ end as _operation,
 {%- if cfg['changed_columns'] %}
 case
     when after._row_hash <> before._row_hash
-        then {{ tidemark.changed_columns_expr(plan['compared'], 'before', 'after') | indent(4) }}
+        then {{ tidemark.changed_columns_expr(roles['compared'], 'before', 'after') | indent(4) }}
 end as _changed_columns
 {%- else %}
 cast(null as array<string>) as _changed_columns
@@ -167,10 +167,10 @@ cast(null as array<string>) as _changed_columns
 {%- endmacro -%}
 
 {#- The names of the columns that say which part of all rows an extract has. -#}
-{%- macro scope_names(cfg, plan) -%}
+{%- macro scope_names(cfg, roles) -%}
     {%- set lower = (cfg.get('scope') or []) | map('lower') | list -%}
     {%- set names = [] -%}
-    {%- for column in plan['columns'] if column['name'] | lower in lower -%}
+    {%- for column in roles['columns'] if column['name'] | lower in lower -%}
         {%- do names.append(column['name']) -%}
     {%- endfor -%}
     {{ return(names) }}
@@ -204,9 +204,9 @@ select * from {{ classified }} where _operation in ('I', 'U', 'D')
 {#- The rows of the log that a run writes as it finds them, from all that it labelled. What is other on each
     date is put to them here, apart from the labelling: of a query without literals that change, Spark uses
     its code again. -#}
-{%- macro staged_changes_sql(plan, labelled, load) -%}
+{%- macro staged_changes_sql(roles, labelled, load) -%}
 select
-    {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name') | list
+    {{ tidemark.column_list_expr(roles['stored'] | map(attribute='name') | list
         + ['_key_hash', '_row_hash', '_operation', '_changed_columns']) }},
     date'{{ load['business_date'] }}' as _business_date,
     date'{{ load['business_date'] }}' as _eff_start_date,

@@ -11,12 +11,12 @@
     A scoped extract between b and c that did not supply the key deleted it, if it had the scope of the row as
     it was then. So what such extracts logged of the row that was there is taken away, and the first one that
     had the scope of b is a D, behind which c follows. -#}
-{%- macro revised_rows_sql(cfg, plan, relations, found, load) -%}
-{%- set names = plan['columns'] | map(attribute='name') | list -%}
+{%- macro revised_rows_sql(cfg, roles, relations, found, load) -%}
+{%- set names = roles['columns'] | map(attribute='name') | list -%}
 {%- set fields = tidemark.column_list_expr(names + ['_row_hash']) | replace('\n    ', ' ') -%}
 {%- set this_date = "date'" ~ load['business_date'] ~ "'" -%}
 {%- set scoped = tidemark._later_of(cfg, load, ['scoped']) -%}
-{%- set scope = tidemark.scope_names(cfg, plan) -%}
+{%- set scope = tidemark.scope_names(cfg, roles) -%}
 with entries as (
     {{ tidemark._entries_sql(cfg, relations, found, fields, load) | indent(4) }}
 ),
@@ -64,7 +64,7 @@ transitions as (
                 'operation', case when _after is null then 'I' when _next is null then 'D' else 'U' end,
                 'changed', case
                     when _after is not null and _next is not null
-                        then {{ tidemark.changed_columns_expr(plan['compared'], '_after', '_next')
+                        then {{ tidemark.changed_columns_expr(roles['compared'], '_after', '_next')
                             | indent(20)
                              if cfg['changed_columns'] else 'cast(null as array<string>)' }}
                 end,
@@ -286,7 +286,7 @@ gone_rows as (
 
 {#- The log rows in force of every key that a correction of `business_date` touches, with sensitive columns.
     -#}
-{%- macro logged_rows_sql(plan, relations, changed, business_date) -%}
+{%- macro logged_rows_sql(roles, relations, changed, business_date) -%}
 with affected_keys as (
     select _key_hash from {{ changed }}
     union
@@ -296,7 +296,7 @@ with affected_keys as (
 
 select log.*
 from (
-    {{ tidemark.log_with_sensitive_sql(plan, relations) | indent(4) }}
+    {{ tidemark.log_with_sensitive_sql(roles, relations) | indent(4) }}
 ) as log
 left semi join affected_keys on log._key_hash = affected_keys._key_hash
 where {{ tidemark.in_force_expr(alias='log') }}

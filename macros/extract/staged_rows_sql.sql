@@ -1,8 +1,8 @@
 {#- Every row of the extract, typed and hashed, with the reason why it cannot be used (NULL for a good row). A
     row whose key cannot be read has no `_key_hash`. `compiled_sql` is the model's own SELECT. -#}
-{%- macro staged_rows_sql(cfg, plan, compiled_sql) -%}
-{%- set reasons = tidemark._reject_reasons(plan) -%}
-{{ tidemark._typed_rows_sql(cfg, plan, compiled_sql) }},
+{%- macro staged_rows_sql(cfg, roles, compiled_sql) -%}
+{%- set reasons = tidemark._reject_reasons(roles) -%}
+{{ tidemark._typed_rows_sql(cfg, roles, compiled_sql) }},
 
 judged_rows as (
     select
@@ -16,25 +16,25 @@ judged_rows as (
 )
 
 select
-    {{ tidemark.column_list_expr(plan['columns'] | map(attribute='name')) }},
+    {{ tidemark.column_list_expr(roles['columns'] | map(attribute='name')) }},
     {%- if cfg['stored_hashes'] %}
     _tidemark_key_hash as _key_hash,
     _tidemark_row_hash as _row_hash,
     {%- else %}
-    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'],
-        only_if=tidemark._key_known_expr(plan, reasons)) | indent(4) }} as _key_hash,
-    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if='_reject_reason is null')
+    {{ tidemark.row_hash_expr(roles['keys'], cfg['hash'],
+        only_if=tidemark._key_known_expr(roles, reasons)) | indent(4) }} as _key_hash,
+    {{ tidemark.row_hash_expr(roles['compared'], cfg['hash'], only_if='_reject_reason is null')
         | indent(4) }} as _row_hash,
     {%- endif %}
     _reject_reason,
-    case when _reject_reason is not null then {{ tidemark._raw_payload_expr(plan) }} end as _raw_payload
+    case when _reject_reason is not null then {{ tidemark._raw_payload_expr(roles) }} end as _raw_payload
 from judged_rows
 {%- endmacro -%}
 
 {#- The values of an extract as they arrived and in their types: the beginning of a statement. -#}
-{%- macro _typed_rows_sql(cfg, plan, compiled_sql) -%}
+{%- macro _typed_rows_sql(cfg, roles, compiled_sql) -%}
 {%- set typed, arrived = [], [] -%}
-{%- for column in plan['columns'] -%}
+{%- for column in roles['columns'] -%}
     {%- do typed.append(tidemark.cast_expr(column, cfg['options'], 'extract_rows') ~ ' as '
         ~ tidemark.quote_identifier(column['name'])) -%}
     {%- if column['source_name'] is not none -%}
@@ -49,7 +49,7 @@ with extract_rows as (
 typed_rows as (
     select
         {{ (typed + arrived) | join(',\n        ') }}
-        {%- for name in plan['supplied'] %},
+        {%- for name in roles['supplied'] %},
         extract_rows.{{ name }} as _tidemark{{ name }}
         {%- endfor %}
     from extract_rows
@@ -58,10 +58,10 @@ typed_rows as (
 
 {#- How often a value of each column is the reason to reject a row, also where the row is rejected for another
     one, and one that arrived there. What could not be read has no columns. -#}
-{%- macro failed_values_sql(cfg, plan, compiled_sql) -%}
-{%- set reasons = tidemark._reject_reasons(plan) -%}
+{%- macro failed_values_sql(cfg, roles, compiled_sql) -%}
+{%- set reasons = tidemark._reject_reasons(roles) -%}
 {%- set whole = reasons | rejectattr('column', 'defined') | map(attribute='condition') | list -%}
-{{ tidemark._typed_rows_sql(cfg, plan, compiled_sql) }}
+{{ tidemark._typed_rows_sql(cfg, roles, compiled_sql) }}
 
 {{ tidemark.failures_by_reason_sql('typed_rows', whole, reasons | selectattr('column', 'defined') | list) }}
 {%- endmacro -%}
@@ -72,24 +72,24 @@ typed_rows as (
 {%- endmacro -%}
 
 {#- Why a row is rejected, first match wins: what hides the key comes first. -#}
-{%- macro _reject_reasons(plan) -%}
+{%- macro _reject_reasons(roles) -%}
     {%- set reasons = [] -%}
-    {%- if '_unreadable' in plan['supplied'] -%}
+    {%- if '_unreadable' in roles['supplied'] -%}
         {%- do reasons.append({'condition': '_tidemark_unreadable is not null', 'text': "'unreadable'",
             'key_known': false}) -%}
     {%- endif -%}
-    {%- if '_malformed' in plan['supplied'] -%}
+    {%- if '_malformed' in roles['supplied'] -%}
         {%- do reasons.append({'condition': '_tidemark_malformed is not null', 'text': "'unreadable'",
             'key_known': false}) -%}
     {%- endif -%}
-    {%- if '_reject_reason' in plan['supplied'] -%}
+    {%- if '_reject_reason' in roles['supplied'] -%}
         {%- do reasons.append({
             'condition': '_tidemark_reject_reason is not null', 'text': '_tidemark_reject_reason',
             'key_known': false,
         }) -%}
     {%- endif -%}
-    {%- for column in plan['keys'] + (plan['columns'] | rejectattr('key') | list) -%}
-        {%- set arrived = tidemark._arrived_name(plan['columns'].index(column) + 1) -%}
+    {%- for column in roles['keys'] + (roles['columns'] | rejectattr('key') | list) -%}
+        {%- set arrived = tidemark._arrived_name(roles['columns'].index(column) + 1) -%}
         {%- set failed = tidemark.cast_failed_expr(column, arrived) -%}
         {%- if failed -%}
             {%- do reasons.append({
@@ -116,14 +116,14 @@ typed_rows as (
 
 {#- True for a row whose key could be read; of one with malformed bytes that is where they are in other
     columns. -#}
-{%- macro _key_known_expr(plan, reasons) -%}
+{%- macro _key_known_expr(roles, reasons) -%}
     {%- set known = reasons | selectattr('key_known') | map(attribute='text') | list -%}
     {%- set terms = ['_reject_reason is null'] -%}
     {%- if known -%}{%- do terms.append('_reject_reason in (' ~ known | join(', ') ~ ')') -%}{%- endif -%}
-    {%- if '_malformed' in plan['supplied'] -%}
+    {%- if '_malformed' in roles['supplied'] -%}
         {%- set read = ['_tidemark_malformed is not null']
-            + (['_tidemark_unreadable is null'] if '_unreadable' in plan['supplied'] else []) -%}
-        {%- for key in plan['keys'] -%}{%- do read.append(tidemark.quote_identifier(key['name'])
+            + (['_tidemark_unreadable is null'] if '_unreadable' in roles['supplied'] else []) -%}
+        {%- for key in roles['keys'] -%}{%- do read.append(tidemark.quote_identifier(key['name'])
             ~ ' is not null') -%}{%- endfor -%}
         {%- do terms.append('(' ~ read | join(' and ') ~ ')') -%}
     {%- endif -%}
@@ -131,22 +131,22 @@ typed_rows as (
 {%- endmacro -%}
 
 {#- The row as it arrived, as JSON with sensitive values masked, or the line that could not be parsed. -#}
-{%- macro _raw_payload_expr(plan) -%}
-    {%- if '_raw_payload' in plan['supplied'] -%}{{ return('_tidemark_raw_payload') }}{%- endif -%}
+{%- macro _raw_payload_expr(roles) -%}
+    {%- if '_raw_payload' in roles['supplied'] -%}{{ return('_tidemark_raw_payload') }}{%- endif -%}
     {%- set arrived = [] -%}
-    {%- for column in plan['columns'] if column['source_name'] is not none -%}
+    {%- for column in roles['columns'] if column['source_name'] is not none -%}
         {%- do arrived.append({'name': column['name'],
-            'arrived': tidemark._arrived_name(plan['columns'].index(column) + 1),
+            'arrived': tidemark._arrived_name(roles['columns'].index(column) + 1),
             'sensitive': column['sensitive']}) -%}
     {%- endfor -%}
     {%- set row = tidemark.masked_json_expr(arrived, 'judged_rows', 'arrived') -%}
     {%- set lines = [] -%}
-    {%- for name in ['_unreadable', '_malformed'] if name in plan['supplied'] -%}
+    {%- for name in ['_unreadable', '_malformed'] if name in roles['supplied'] -%}
         {%- do lines.append('_tidemark' ~ name) -%}
     {%- endfor -%}
     {%- if not lines -%}{{ return(row) }}{%- endif -%}
     {%- set line = 'coalesce(' ~ lines | join(', ') ~ ')' if lines | length > 1 else lines[0] -%}
-    {%- set shown = "'*** (the line is withheld: the entity has sensitive columns)'" if plan['sensitive']
+    {%- set shown = "'*** (the line is withheld: the entity has sensitive columns)'" if roles['sensitive']
         else line -%}
     {{ return('if(' ~ line ~ ' is not null, ' ~ shown ~ ', ' ~ row ~ ')') }}
 {%- endmacro -%}

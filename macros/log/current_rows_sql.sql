@@ -2,9 +2,9 @@
     row carries its operation for the last business date: that of its change, else N, or X if that date's
     extract did not supply it. `rows.stored` is what was there, or none to build current from the log alone
     (then `rows.touched` holds every key). -#}
-{%- macro current_rows_sql(cfg, plan, relations, rows, load) -%}
-{%- set stored = plan['stored'] | map(attribute='name') | list -%}
-{%- set names = tidemark.current_names(plan) -%}
+{%- macro current_rows_sql(cfg, roles, relations, rows, load) -%}
+{%- set stored = roles['stored'] | map(attribute='name') | list -%}
+{%- set names = tidemark.current_names(roles) -%}
 with touched as (
     {{ rows['touched'] | indent(4) }}
 ),

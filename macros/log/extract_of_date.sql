@@ -33,7 +33,7 @@
 
 {#- Whether some date of a log was such a one, by what its last commit recorded. -#}
 {%- macro had_deltas(recorded) -%}
-    {{ return(adapter.call_function('tidemark.rules.column_plan.had_deltas', recorded)) }}
+    {{ return(adapter.call_function('tidemark.rules.column_roles.had_deltas', recorded)) }}
 {%- endmacro -%}
 
 {#- Whether a table of keys that were supplied belongs to an entity. -#}

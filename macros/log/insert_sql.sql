@@ -19,7 +19,7 @@ from (
 
 {#- The statements that rename a table. The folder of an Iceberg table keeps the old name, and so does that of
     a table with a location of its own (`located`), so that it says the new one: those that read it without
-    the metastore look for that (tidemark.state). -#}
+    the metastore look for that (tidemark.read). -#}
 {%- macro rename_table_sql(relation, new, located=false) -%}
     {%- set statements = ['alter table ' ~ relation ~ ' rename to ' ~ new] -%}
     {%- if located or tidemark.lake_format() == 'iceberg' -%}

@@ -1,20 +1,20 @@
 {#- The log with its sensitive columns joined back: each log row has at most one row there, written by the
     same commit. -#}
-{%- macro log_with_sensitive_sql(plan, relations) -%}
-{%- if not plan['sensitive'] -%}
+{%- macro log_with_sensitive_sql(roles, relations) -%}
+{%- if not roles['sensitive'] -%}
 select * from {{ relations['log'] }}
 {%- else -%}
 select
     log.*,
-    {{ tidemark.column_list_expr(plan['sensitive'] | map(attribute='name'), 'sensitive') }}
+    {{ tidemark.column_list_expr(roles['sensitive'] | map(attribute='name'), 'sensitive') }}
 from {{ relations['log'] }} as log
 left join {{ relations['sensitive'] }} as sensitive
     on
-        {{ tidemark.same_row_expr(tidemark.sensitive_key(plan), 'log', 'sensitive') | indent(8) }}
+        {{ tidemark.same_row_expr(tidemark.sensitive_key(roles), 'log', 'sensitive') | indent(8) }}
 {%- endif -%}
 {%- endmacro -%}
 
-{#- What a row of the log and that of its sensitive values have in common; `flow` is a plan or what flow_of()
+{#- What a row of the log and that of its sensitive values have in common; `flow` is `roles` or what flow_of()
     tells. -#}
 {%- macro sensitive_key(flow) -%}
     {{ return(['_key_hash', '_business_date', '_commit_id']

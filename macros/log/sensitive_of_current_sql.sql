@@ -30,7 +30,7 @@ where {{ tidemark.change_in_force_expr(flow, 'log') }}
 {%- endmacro -%}
 
 {#- Whether a hash does not tell the sensitive values of its row: one is not compared, or not as it is.
-    `columns` are those of a plan that are sensitive. -#}
+    `columns` are those that are sensitive. -#}
 {%- macro is_sensitive_by_change(columns) -%}
     {%- for column in columns
         if not column['key']
@@ -39,7 +39,7 @@ where {{ tidemark.change_in_force_expr(flow, 'log') }}
 {%- endmacro -%}
 
 {#- The sensitive columns of an entity as its settings have them, with what is_sensitive_by_change() asks of a
-    plan's. -#}
+    entity's. -#}
 {%- macro sensitive_columns_of(cfg) -%}
     {%- set keys, ignored, declared = cfg['keys'] | map('lower') | list, cfg['ignore'] | map('lower') | list,
         tidemark.by_name(cfg['columns']) -%}

@@ -1,6 +1,6 @@
 {#- Columns of the log: the stored business columns and what Tidemark knows of the change. -#}
-{%- macro log_columns(plan) -%}
-    {{ return(tidemark._nullable(plan['stored'] + plan.get('gone', [])) + [
+{%- macro log_columns(roles) -%}
+    {{ return(tidemark._nullable(roles['stored'] + roles.get('gone', [])) + [
         {'name': '_key_hash', 'type': 'string', 'description': 'Hash of the key columns'},
         {'name': '_row_hash', 'type': 'string', 'description': 'Hash of the compared columns'},
         {'name': '_operation', 'type': 'string',
@@ -10,7 +10,7 @@
         {'name': '_eff_start_date', 'type': 'date', 'description': 'Date from which this state holds'},
         {'name': '_changed_columns', 'type': 'array<string>',
             'description': 'Names of the columns that a U changed'},
-    ] + tidemark.event_log_columns(plan) + [
+    ] + tidemark.event_log_columns(roles) + [
         {'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that wrote the row'},
         {'name': '_superseded_by', 'type': 'bigint',
             'description': 'Commit that replaced the row; NULL while it is in force'},
@@ -18,14 +18,14 @@
 {%- endmacro -%}
 
 {#- What the log keeps of a change event; nothing for extracts. -#}
-{%- macro event_log_columns(plan) -%}
-    {%- if plan.get('flow') != 'events' -%}{{ return([]) }}{%- endif -%}
-    {%- set sequence = [{'name': '_sequence_by', 'type': plan['sequence_type'],
+{%- macro event_log_columns(roles) -%}
+    {%- if roles.get('flow') != 'events' -%}{{ return([]) }}{%- endif -%}
+    {%- set sequence = [{'name': '_sequence_by', 'type': roles['sequence_type'],
         'description': 'What sequence_by orders by, and what breaks ties'}] -%}
     {{ return([
         {'name': '_sequence_num', 'type': 'bigint',
             'description': 'Landing order, or the sequence number that the source supplied'},
-    ] + (sequence if plan['sequence_by'] else []) + [
+    ] + (sequence if roles['sequence_by'] else []) + [
         {'name': '_event_time', 'type': 'timestamp', 'description': 'Commit time of the source'},
         {'name': '_batch_id', 'type': 'bigint',
             'description': 'Batch that the event landed in: the commit that took it'},
@@ -46,19 +46,19 @@
 {#- Names of the log's columns that a slice of it brings; the commit's columns are put to it when it is
     written. `kept_gone`: rows that are derived anew keep what they had in columns that the source has dropped
     since. -#}
-{%- macro slice_columns(plan) -%}
+{%- macro slice_columns(roles) -%}
     {{ return(
-        (plan['stored'] + plan.get('kept_gone', [])) | map(attribute='name') | list
+        (roles['stored'] + roles.get('kept_gone', [])) | map(attribute='name') | list
         + ['_key_hash', '_row_hash', '_operation', '_business_date', '_eff_start_date', '_changed_columns']
-        + tidemark.event_log_columns(plan) | map(attribute='name') | list
+        + tidemark.event_log_columns(roles) | map(attribute='name') | list
     ) }}
 {%- endmacro -%}
 
 {#- Columns of current. Its constraints are set when it is made, as open-source Delta cannot add them later.
     -#}
-{%- macro current_columns(cfg, plan) -%}
+{%- macro current_columns(cfg, roles) -%}
     {%- set columns = [] -%}
-    {%- for column in plan['stored'] -%}
+    {%- for column in roles['stored'] -%}
         {%- do columns.append({
             'name': column['name'],
             'type': column['type'],
@@ -68,25 +68,25 @@
     {%- endfor -%}
     {{ return(columns
         + tidemark.columns_of('_key_hash string, _row_hash string, _operation string, _eff_start_date date')
-        + (tidemark.event_log_columns(plan) | selectattr('name', 'in',
+        + (tidemark.event_log_columns(roles) | selectattr('name', 'in',
             ['_sequence_num', '_sequence_by']) | list)) }}
 {%- endmacro -%}
 
 {#- Names of the columns of current, in its order. -#}
-{%- macro current_names(plan) -%}
+{%- macro current_names(roles) -%}
     {{ return(
-        plan['stored'] | map(attribute='name') | list
+        roles['stored'] | map(attribute='name') | list
             + ['_key_hash', '_row_hash', '_operation', '_eff_start_date']
-        + tidemark.event_log_columns(plan) | map(attribute='name') | select('in',
+        + tidemark.event_log_columns(roles) | map(attribute='name') | select('in',
             ['_sequence_num', '_sequence_by']) | list
     ) }}
 {%- endmacro -%}
 
 {#- Columns of the sensitive values: one row per log row that has them. -#}
-{%- macro sensitive_columns(plan) -%}
-    {{ return(tidemark._nullable(plan['sensitive'])
+{%- macro sensitive_columns(roles) -%}
+    {{ return(tidemark._nullable(roles['sensitive'])
         + tidemark.columns_of('_key_hash string, _row_hash string, _business_date date, _commit_id bigint')
-        + (tidemark.columns_of('_event_id string') if plan.get('flow') == 'events' else [])) }}
+        + (tidemark.columns_of('_event_id string') if roles.get('flow') == 'events' else [])) }}
 {%- endmacro -%}
 
 {#- Columns of what each load of a delta or of a scoped extract supplied: keys only, changed or not. -#}
@@ -110,12 +110,12 @@
 
 {#- Columns of staging: every event of the batches taken, typed, with the before image of the key (of all
     columns without key). Sensitive values are withheld. -#}
-{%- macro staging_columns(cfg, plan) -%}
-    {%- set columns = tidemark._nullable(plan['stored']) -%}
-    {%- for column in (plan['keys'] if plan['keyed'] else plan['columns']) if not column['sensitive'] -%}
+{%- macro staging_columns(cfg, roles) -%}
+    {%- set columns = tidemark._nullable(roles['stored']) -%}
+    {%- for column in (roles['keys'] if roles['keyed'] else roles['columns']) if not column['sensitive'] -%}
         {%- do columns.append({'name': '_before_' ~ column['name'], 'type': column['type']}) -%}
     {%- endfor -%}
-    {%- for name in (['_key_hash', '_before_key_hash'] if plan['keyed']
+    {%- for name in (['_key_hash', '_before_key_hash'] if roles['keyed']
         else ['_row_hash', '_before_row_hash']) -%}
         {%- do columns.append({'name': name, 'type': 'string'}) -%}
     {%- endfor -%}

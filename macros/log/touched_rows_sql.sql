@@ -2,16 +2,16 @@
     key that is gone and NULL for one that, after a correction, never was. A load forward only appended the
     latest rows, which are in `load.touched` too while its run goes on; anything else asks the log. The same
     statement finishes an interrupted commit. -#}
-{%- macro touched_rows_sql(plan, relations, load) -%}
-{%- set names = tidemark.current_names(plan) -%}
-{%- if load['forward'] and plan.get('flow') == 'events' -%}
+{%- macro touched_rows_sql(roles, relations, load) -%}
+{%- set names = tidemark.current_names(roles) -%}
+{%- if load['forward'] and roles.get('flow') == 'events' -%}
 select
     {{ tidemark.column_list_expr(names) }}
 from (
     select
         *,
         row_number() over (partition by _key_hash
-            order by {{ tidemark.log_order_expr(plan) }} desc nulls last) as _tidemark_rank
+            order by {{ tidemark.log_order_expr(roles) }} desc nulls last) as _tidemark_rank
     from {{ load.get('touched') or relations['log'] }}
     where
         _operation in ('I', 'U', 'D')
@@ -39,10 +39,10 @@ ranked as (
     select
         log.*,
         row_number() over (partition by log._key_hash
-            order by {{ tidemark.log_order_expr(plan, 'log') }} desc nulls last) as _tidemark_rank
+            order by {{ tidemark.log_order_expr(roles, 'log') }} desc nulls last) as _tidemark_rank
     from {{ relations['log'] }} as log
     left semi join touched_keys on log._key_hash = touched_keys._key_hash
-    where {{ tidemark.change_in_force_expr(plan, 'log') }}
+    where {{ tidemark.change_in_force_expr(roles, 'log') }}
 )
 
 select

@@ -16,6 +16,6 @@
     {%- if not execute -%}{{ return(0) }}{%- endif -%}
     {%- set states = tidemark.commits_relations(tidemark.run_config())['states'] -%}
     {%- if not tidemark.relation_exists(states) -%}{{ return(0) }}{%- endif -%}
-    {{ return(run_query(tidemark.clean_state_sql(states, relation.schema ~ '.' ~ relation.identifier,
+    {{ return(run_query(tidemark.clean_horizons_sql(states, relation.schema ~ '.' ~ relation.identifier,
         {}))[0]['floor'] | int) }}
 {%- endmacro -%}

@@ -1,13 +1,13 @@
-{#- What a plan changes about the columns of a table, `name` by what it holds, that has those of `present`:
+{#- What a load changes about the columns of a table, `name` by what it holds, that has those of `present`:
     {added, widened, left}. New ones that are there already have no value yet, as the run that made them came
     to no commit: of another type, or in the wrong table as they are sensitive or are not, they are `left`.
     -#}
-{%- macro changes_to_come(cfg, plan, name, present) -%}
+{%- macro changes_to_come(cfg, roles, name, present) -%}
     {%- set types = tidemark.by_name(present) -%}
     {%- set added, left, widened = [], [], [] -%}
-    {%- for column in plan['added'] -%}
+    {%- for column in roles['added'] -%}
         {%- set belongs = column['sensitive'] == (name == 'sensitive') -%}
-        {%- set twice = name == 'staging' and (column['key'] or not plan['keyed']) -%}
+        {%- set twice = name == 'staging' and (column['key'] or not roles['keyed']) -%}
         {%- for stored in [column['name']] + (['_before_' ~ column['name']] if twice else []) -%}
             {%- set found = types.get(stored | lower) -%}
             {%- set fits = belongs and found
@@ -19,7 +19,7 @@
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- for column in tidemark.widened_columns(plan) if column['sensitive'] == (name == 'sensitive') -%}
+    {%- for column in tidemark.widened_columns(roles) if column['sensitive'] == (name == 'sensitive') -%}
         {%- for stored in [column['name'], '_before_' ~ column['name']] if stored | lower in types
             and not tidemark.is_kept_as(types[stored | lower]['type'], column['type'], cfg['file_format']) -%}
             {%- do widened.append({'name': stored, 'from': types[stored | lower]['type'],
@@ -30,9 +30,9 @@
 {%- endmacro -%}
 
 {#- The columns whose type is wider than the one that is stored. -#}
-{%- macro widened_columns(plan) -%}
+{%- macro widened_columns(roles) -%}
     {%- set widened = [] -%}
-    {%- for column in plan['columns']
+    {%- for column in roles['columns']
         if column['recorded_type'] and column['recorded_type'] != column['type'] -%}
         {%- do widened.append(column) -%}{%- endfor -%}
     {{ return(widened) }}

@@ -2,8 +2,8 @@
     as JSON texts without sensitive columns, in the order of their keys. `rows` is what the log would be
     written from, `condition` which of them are meant, `before` is SQL of `_key_hash` and the stored columns
     before it. -#}
-{%- macro planned_samples_sql(plan, rows, condition, before, limit) -%}
-{%- set keys = plan['columns'] | selectattr('key') | rejectattr('sensitive') | list -%}
+{%- macro planned_samples_sql(roles, rows, condition, before, limit) -%}
+{%- set keys = roles['columns'] | selectattr('key') | rejectattr('sensitive') | list -%}
 {%- set order = tidemark._order_of_keys_expr(keys) -%}
 with sampled as (
     {%- for operation in ['I', 'U', 'D'] %}
@@ -26,13 +26,13 @@ select
     {%- if before %}
     case
         when sampled._operation = 'U'
-            and before._key_hash is not null then {{ tidemark.masked_json_expr(plan['stored'], 'before') }}
-        when sampled._operation = 'D' then {{ tidemark.masked_json_expr(plan['stored'], 'sampled') }}
+            and before._key_hash is not null then {{ tidemark.masked_json_expr(roles['stored'], 'before') }}
+        when sampled._operation = 'D' then {{ tidemark.masked_json_expr(roles['stored'], 'sampled') }}
     end as _old,
     {%- else %}
-    if(sampled._operation = 'D', {{ tidemark.masked_json_expr(plan['stored'], 'sampled') }}, null) as _old,
+    if(sampled._operation = 'D', {{ tidemark.masked_json_expr(roles['stored'], 'sampled') }}, null) as _old,
     {%- endif %}
-    if(sampled._operation <> 'D', {{ tidemark.masked_json_expr(plan['stored'], 'sampled') }}, null) as _new
+    if(sampled._operation <> 'D', {{ tidemark.masked_json_expr(roles['stored'], 'sampled') }}, null) as _new
 from sampled
 {%- if before %}
 left join (

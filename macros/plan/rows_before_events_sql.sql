@@ -1,8 +1,8 @@
 {#- The rows that stood before a batch of events, for its samples: those of current, less the keys that have
     more than one change in the batch, of which current tells only what was before the first. -#}
-{%- macro rows_before_events_sql(plan, current, rows) -%}
+{%- macro rows_before_events_sql(roles, current, rows) -%}
 select
-    {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name'), 'current') }},
+    {{ tidemark.column_list_expr(roles['stored'] | map(attribute='name'), 'current') }},
     current._key_hash
 from {{ current }} as current
 left anti join (

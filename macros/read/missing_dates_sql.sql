@@ -1,5 +1,5 @@
 {#- The business dates that are missing between the first and the last of each relation's `loads`, by the rule
-    of `tidemark status` (tidemark.state.calendar) or by a calendar that is given, see load_calendar(). -#}
+    of `tidemark status` (tidemark.read.calendar) or by a calendar that is given, see load_calendar(). -#}
 {%- macro missing_dates_sql(loads, calendar) -%}
 with loaded as (
     select distinct

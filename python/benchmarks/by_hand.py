@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tidemark.shred.canonical import COLUMNS, LEFT_OUT, TYPES
+from tidemark.shred.enriched import COLUMNS, LEFT_OUT, TYPES
 
 
 def array_of_names(names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from harness import Bench, Result, Timing, opened, progress
 
 from tidemark.datagen.events import write_events
 from tidemark.datagen.events_spec import EventsSpec
-from tidemark.shred.canonical import COLUMNS
+from tidemark.shred.enriched import COLUMNS
 
 FILES = 20
 """Of the batch that is timed; one more is the batch before."""

@@ -33,7 +33,7 @@ GROUPS = {
     "Loads": ("pipeline", "engine", "sessions"),
     "Operations": ("operations", "operate", "replay"),
     "Plans": ("plan",),
-    "Reading": ("macros", "feed", "diff", "state", "lineage", "report", "serve"),
+    "Reading": ("macros", "feed", "diff", "read", "lineage", "report", "serve"),
     "Enriched events": ("shred", "dedup.py"),
     "Spark, Java and dbt": ("spark", "java.py", "dbt", "home.py"),
     "Capture": ("capture", "replicator"),

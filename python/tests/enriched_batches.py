@@ -10,7 +10,7 @@ from tidemark.engine.enriched.batch import Batch, Shelves
 from tidemark.engine.header import stamp_of
 from tidemark.engine.load import Target
 from tidemark.engine.room import Room
-from tidemark.shred.canonical import LEFT_OUT
+from tidemark.shred.enriched import LEFT_OUT
 
 STEPS = ("natural_in_batch", "natural_cross_batch", "synthetic_in_batch", "synthetic_cross_batch")
 ROOM = Room(threads=1, folder=None, memory=1 << 30)

@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tidemark.shred import canonical
-from tidemark.shred.canonical import Event
+from tidemark.shred import enriched
+from tidemark.shred.enriched import Event
 
 VECTORS = Path(__file__).parent / "vectors" / "event_vectors.json"
 ABOUT = (
@@ -37,8 +37,8 @@ def load() -> list[dict[str, Any]]:
 
 def texts_of(case: dict[str, Any]) -> Event:
     """The texts of a usable line by column."""
-    texts = dict.fromkeys(canonical.COLUMNS) | BASE | case["texts"]
-    return {column: texts[column] for column in canonical.COLUMNS}
+    texts = dict.fromkeys(enriched.COLUMNS) | BASE | case["texts"]
+    return {column: texts[column] for column in enriched.COLUMNS}
 
 
 def envelope(data: str, schema: str = CONTEXTS) -> str:
@@ -46,7 +46,7 @@ def envelope(data: str, schema: str = CONTEXTS) -> str:
 
 
 def tsv(**texts: str) -> str:
-    return canonical.to_line({**BASE, **texts})
+    return enriched.to_line({**BASE, **texts})
 
 
 def document(members: str, base: dict[str, str] = BASE) -> str:
@@ -167,21 +167,21 @@ def described(name: str, line: str | bytes) -> dict[str, Any]:
     if isinstance(line, bytes):
         return {"name": name, "hex": line.hex(), "reject": "unreadable: no UTF-8"}
     try:
-        event = canonical.read_line(line)
+        event = enriched.read_line(line)
     except ValueError as error:
         return {"name": name, "line": line, "reject": f"unreadable: {error}"}
-    problems = canonical.problems(event)
+    problems = enriched.problems(event)
     if problems:
         return {"name": name, "line": line, "reject": ", ".join(problems)}
-    found = canonical.fingerprint(event)
+    found = enriched.fingerprint(event)
     event_id = str(event["event_id"]).lower()
     return {
         "name": name,
         "line": line,
         "texts": {c: t for c, t in event.items() if t != BASE.get(c)},
         "fingerprint": found,
-        "renamed": canonical.synthetic_id(event_id, found),
-        "derived_contexts": canonical.with_duplicate(event["derived_contexts"], event_id),
+        "renamed": enriched.synthetic_id(event_id, found),
+        "derived_contexts": enriched.with_duplicate(event["derived_contexts"], event_id),
     }
 
 

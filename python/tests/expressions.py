@@ -198,7 +198,7 @@ def _texts(macros: dict[str, Any]) -> Iterator[Tried]:
 
 
 def _enriched(macros: dict[str, Any]) -> Iterator[Tried]:
-    columns = macros["canonical_columns"]()
+    columns = macros["enriched_columns"]()
     envelope = "iglu:com.snowplowanalytics.snowplow/{}/jsonschema/1-0-0"
     entity = '{"schema":"iglu:com.acme/p/jsonschema/1-0-0","data":{"a":1}}'
     envelopes = [
@@ -214,14 +214,14 @@ def _enriched(macros: dict[str, Any]) -> Iterator[Tried]:
     given = {name: [literal(text) for text in envelopes] for name in names}
     typed = nasty_rows({c["name"]: c["type"] for c in columns}, 40, given)
     texts = {
-        c["name"]: macros["canonical_text_of_expr"](c)
+        c["name"]: macros["enriched_text_expr"](c)
         for kind in ("timestamp", "boolean", "int", "double", "decimal(18,2)", "string")
         for c in [c for c in columns if c["type"] == kind][:2]
     }
-    yield Tried("canonical_text_of_expr", typed, texts)
+    yield Tried("enriched_text_expr", typed, texts)
     yield Tried("utc_text_expr", typed, {"": macros["utc_text_expr"]("collector_tstamp")})
     # the text of a time in a field among others: what is lost there moves all that follow
-    of_texts = ", ".join(f"{macros['canonical_text_of_expr'](c)} as `{c['name']}`" for c in columns)
+    of_texts = ", ".join(f"{macros['enriched_text_expr'](c)} as `{c['name']}`" for c in columns)
     yield Tried(
         "fingerprint_expr",
         f"select {of_texts} from ({typed})",
@@ -234,14 +234,14 @@ def _enriched(macros: dict[str, Any]) -> Iterator[Tried]:
     }
     values = {}
     for name, column in chosen.items():
-        values[name] = macros["canonical_value_expr"](column)
-        values[f"{name} problem"] = macros["canonical_problem_expr"](column)
-    yield Tried("canonical_value_expr, canonical_problem_expr", strings, values)
+        values[name] = macros["enriched_value_expr"](column)
+        values[f"{name} problem"] = macros["enriched_problem_expr"](column)
+    yield Tried("enriched_value_expr, enriched_problem_expr", strings, values)
     opened = ", ".join(f"{macros['envelope_expr'](name)} as _{name}" for name in names)
     yield Tried(
-        "canonical_problem_expr of envelopes",
+        "enriched_problem_expr of envelopes",
         f"select *, {opened} from ({strings})",
-        {name: macros["canonical_problem_expr"]({"name": name}, f"_{name}") for name in names},
+        {name: macros["enriched_problem_expr"]({"name": name}, f"_{name}") for name in names},
     )
     yield Tried(
         "synthetic_id_expr, with_duplicate_expr",
@@ -261,7 +261,7 @@ def _enriched(macros: dict[str, Any]) -> Iterator[Tried]:
 
 def _feed(macros: dict[str, Any]) -> Iterator[Tried]:
     columns = columns_of(TYPES)
-    plan = {"stored": [{**column, "key": False} for column in columns]}
+    roles = {"stored": [{**column, "key": False} for column in columns]}
     schema = ",".join(f"`{column['name']}`:{column['type']}" for column in columns)
     rows = nasty_rows(
         {
@@ -274,8 +274,8 @@ def _feed(macros: dict[str, Any]) -> Iterator[Tried]:
         {"_operation": ["'I'", "'U'", "'U'", "'D'"], "_changed_fields": ["array('c 0', 'c 8', 'c 14')", "array()", "array('c 21')"]},
     )  # fmt: skip
     images = ["change", "pre", "post"]
-    values = {"json": macros["change_json_expr"](plan, images)}
-    values["struct"] = macros["change_struct_expr"](plan, images)
+    values = {"json": macros["change_json_expr"](roles, images)}
+    values["struct"] = macros["change_struct_expr"](roles, images)
     values["nothing stored"] = macros["change_json_expr"]({"stored": []}, images)
     yield Tried("change_json_expr, change_struct_expr", rows, values)
 
@@ -376,14 +376,14 @@ def _events(macros: dict[str, Any]) -> Iterator[Tried]:
         "derived": "struct<_operation:string,_changed_columns:array<string>>",
         "logged": "struct<_changes_gone:boolean,_changed_columns:array<string>>",
     }
-    plan = {"columns": columns[:6], "compared": columns[:6], "kept_gone": columns[6:8]}
+    roles = {"columns": columns[:6], "compared": columns[:6], "kept_gone": columns[6:8]}
     rows = nasty_rows(types, 60, {"_operation": ["'DELETE'", "'UPDATE'"], "_supersedes": ["null"]})
     supplied = {"_operation": "_operation", "_before_c 0": "`_before_c 0`"}
     former = [*columns, {"name": "_before_c 0", "type": "string"}]
     files = [{"_arrival_number": 3, "_file_number": 1}, {"_arrival_number": 4, "_file_number": 4}]
     whole = {
         "own or former": macros["_own_or_former_expr"](former, "c 0", supplied),
-        "whole hash": macros["_whole_hash_expr"]({"hash": "md5"}, plan),
+        "whole hash": macros["_whole_hash_expr"]({"hash": "md5"}, roles),
     }
     yield Tried(
         "of events",
@@ -393,9 +393,9 @@ def _events(macros: dict[str, Any]) -> Iterator[Tried]:
             "identity": macros["_row_identity_expr"](columns, ["c 3", "gone"]),
             "made up": macros["_is_made_up_expr"]({}, columns[13]),
             "missing": macros["_missing_field_expr"]("`c 22`", ["c 22", "b c"]),
-            "gone": macros["_changes_of_gone_expr"](plan, "_changed_columns"),
+            "gone": macros["_changes_of_gone_expr"](roles, "_changed_columns"),
             "operation": macros["_derived_operation_expr"](True),
-            "changes": macros["_derived_changes_expr"](plan),
+            "changes": macros["_derived_changes_expr"](roles),
             "line": macros["line_num_expr"](files),
         },
     )

@@ -27,8 +27,8 @@ def load_sql_macros() -> dict[str, Any]:
 
     reserved, recipe = macros["reserved_event_columns"](), macros["hash_recipe_version"]()
     rules = {
-        "event_plan": rule("event_plan.event_plan", reserved, recipe),
-        "identifying_names": rule("event_plan.identifying_names", names),
+        "event_roles": rule("event_roles.event_roles", reserved, recipe),
+        "identifying_names": rule("event_roles.identifying_names", names),
         "connect_columns": rule("source_types.connect_columns"),
         "check_statement_types": rule("statements.check_statement_types"),
     }

@@ -12,7 +12,7 @@ import pytest
 from deltalake import write_deltalake
 
 from tests import iceberg_tables
-from tidemark.state.project import Entity, KnownProject
+from tidemark.read.project import Entity, KnownProject
 
 NOW = dt.datetime(2026, 3, 5, 12, tzinfo=dt.UTC)
 CITIES = Entity("cities", "cdc", "shop", "cities", key=("id",))
@@ -107,7 +107,7 @@ def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> KnownProject:
     monkeypatch.setenv("TIDEMARK_HOME", str(folder / ".tidemark"))
     for name in ("DBT_LOG_PATH", "DBT_TARGET_PATH"):
         monkeypatch.setenv(name, str(folder))
-    monkeypatch.setattr("tidemark.state.cli.known_project", lambda *_: found)
+    monkeypatch.setattr("tidemark.read.cli.known_project", lambda *_: found)
     return found
 
 

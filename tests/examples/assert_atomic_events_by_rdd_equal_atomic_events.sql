@@ -1,5 +1,5 @@
 -- The lines read by RDD become the same events as those that SQL reads, every column compared.
-{%- set names = tidemark.column_list_expr(tidemark.canonical_columns() | map(attribute='name')) %}
+{%- set names = tidemark.column_list_expr(tidemark.enriched_columns() | map(attribute='name')) %}
 (
     select {{ names }} from {{ ref('atomic_events') }}
     except all

@@ -1,7 +1,7 @@
 {#- Write only the rows that changed. Clauses exclude each other, so that their order does not matter. -#}
-{%- macro delta__merge_into_current(cfg, plan, relations, load) -%}
-{%- set stored = plan['stored'] | map(attribute='name') | list -%}
-{%- set names = tidemark.current_names(plan) -%}
+{%- macro delta__merge_into_current(cfg, roles, relations, load) -%}
+{%- set stored = roles['stored'] | map(attribute='name') | list -%}
+{%- set names = tidemark.current_names(roles) -%}
 {%- set kept = "slice._operation is not null" if cfg['soft_delete']
     else "slice._operation is not null and slice._operation <> 'D'" -%}
 {%- set statement -%}
@@ -15,13 +15,13 @@ using (
         {{ tidemark.tag_expr(cfg, load) | indent(8) }} as _operation,
         latest._eff_start_date
     from (
-        {{ tidemark.touched_rows_sql(plan, relations, load) | indent(8) }}
+        {{ tidemark.touched_rows_sql(roles, relations, load) | indent(8) }}
     ) as latest
     left join (
         {{ tidemark.tagged_keys_sql(cfg, relations, load) | indent(8) }}
     ) as tagged_keys on latest._key_hash = tagged_keys._key_hash
     {%- else %}
-    {{ tidemark.touched_rows_sql(plan, relations, load) | indent(4) }}
+    {{ tidemark.touched_rows_sql(roles, relations, load) | indent(4) }}
     {%- endif %}
 ) as slice
     on current._key_hash <=> slice._key_hash

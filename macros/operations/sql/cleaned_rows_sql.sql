@@ -9,9 +9,9 @@
     had not brought every column is no such third row, and a row is kept that another one took values from, or
     that is the first that a snapshot read: late events are replayed from what is kept. With `kept` the rows
     that stay for these reasons alone. -#}
-{%- macro cleaned_rows_sql(cfg, plan, log_relation, floor, kept=false) -%}
-{%- set events = plan.get('flow') == 'events' -%}
-{%- set in_force = tidemark.change_in_force_expr(plan) -%}
+{%- macro cleaned_rows_sql(cfg, roles, log_relation, floor, kept=false) -%}
+{%- set events = roles.get('flow') == 'events' -%}
+{%- set in_force = tidemark.change_in_force_expr(roles) -%}
 {%- set needed = 'max(_is_needed) over (partition by _key_hash)' -%}
 with known_rows as (
     select
@@ -27,12 +27,12 @@ with known_rows as (
         sources._key_hash is not null or coalesce(
             log._source_operation = 'READ' and log._event_id = min_by(
                 if(log._source_operation = 'READ', log._event_id, null),
-                    if(log._source_operation = 'READ', {{ tidemark.sequence_expr(plan, 'log') }}, null)
+                    if(log._source_operation = 'READ', {{ tidemark.sequence_expr(roles, 'log') }}, null)
             ) over (partition by log._offset),
             false
         ) as _is_needed,
         {%- endif %}
-        {{ tidemark.log_order_expr(plan, 'log') }} as _tidemark_order
+        {{ tidemark.log_order_expr(roles, 'log') }} as _tidemark_order
     from {{ log_relation }} as log
     {%- if events %}
     left join (
@@ -94,15 +94,15 @@ where
 {%- endmacro -%}
 
 {#- What a log row is found by. -#}
-{%- macro log_row_names(plan) -%}
-    {{ return(tidemark.sensitive_key(plan)
-        + (['_source_operation'] if plan.get('flow') == 'events' else [])) }}
+{%- macro log_row_names(roles) -%}
+    {{ return(tidemark.sensitive_key(roles)
+        + (['_source_operation'] if roles.get('flow') == 'events' else [])) }}
 {%- endmacro -%}
 
 {#- Sensitive values of commits up to `floor` whose log row is gone. Later ones may belong to a commit that is
     being written. -#}
-{%- macro orphaned_sensitive_sql(plan, relations, floor) -%}
-{%- set names = tidemark.sensitive_key(plan) -%}
+{%- macro orphaned_sensitive_sql(roles, relations, floor) -%}
+{%- set names = tidemark.sensitive_key(roles) -%}
 select
     {{ tidemark.column_list_expr(names, 'sensitive') }}
 from {{ relations['sensitive'] }} as sensitive

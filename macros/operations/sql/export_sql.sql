@@ -2,9 +2,9 @@
     the three that hold JSON. -#}
 {%- macro exported_events_sql(events, from_id, to_id, json_columns=true) -%}
 {%- set fields = [] -%}
-{%- for column in tidemark.canonical_columns()
+{%- for column in tidemark.enriched_columns()
     if json_columns or column['name'] not in ['contexts', 'unstruct_event', 'derived_contexts'] -%}
-    {%- set text = tidemark.canonical_text_of_expr(column) -%}
+    {%- set text = tidemark.enriched_text_expr(column) -%}
     {%- do fields.append("coalesce("
         ~ ("translate(" ~ text ~ ", '\\t\\n\\r', '   ')" if column['type'] == 'string' else text)
         ~ ", '')") -%}

@@ -24,8 +24,8 @@ merge into {{ manifest }} as claims
 using (
     with texts as (
         select
-            {%- for column in tidemark.canonical_columns() %}
-            {{ tidemark.canonical_text_of_expr(column) if column['name'] in source['names']
+            {%- for column in tidemark.enriched_columns() %}
+            {{ tidemark.enriched_text_expr(column) if column['name'] in source['names']
                 else 'cast(null as string)' }} as {{ tidemark.quote_identifier(column['name']) }},
             {%- endfor %}
             {{ tidemark._population_time_expr(source) }} as _etl_tstamp

@@ -1,11 +1,11 @@
 {#- Statements that fill new tables with the rows of the old ones and their new hashes: first those beside the
     log, the log last, so that a log that is whole says that all are. `hashes` are the algorithms: `now`, and
     `before` where that is another one. -#}
-{%- macro rehash_sql(cfg, plan, hashes, relations) -%}
+{%- macro rehash_sql(cfg, roles, hashes, relations) -%}
     {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
     {%- set keys = [] -%}
     {%- for name in cfg['keys'] -%}
-        {%- for column in plan['columns'] if column['name'] | lower == name | lower -%}
+        {%- for column in roles['columns'] if column['name'] | lower == name | lower -%}
             {%- do keys.append(column) -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -14,9 +14,9 @@ select
     * except (_key_hash, _row_hash),
     _key_hash as _old_key_hash,
     {{ tidemark.row_hash_expr(keys, hashes['now']) | indent(4) }} as _key_hash,
-    {{ tidemark.row_hash_expr(plan['compared'], hashes['now']) | indent(4) }} as _row_hash
+    {{ tidemark.row_hash_expr(roles['compared'], hashes['now']) | indent(4) }} as _row_hash
 from (
-    {{ tidemark.log_with_sensitive_sql(plan, relations) | indent(4) }}
+    {{ tidemark.log_with_sensitive_sql(roles, relations) | indent(4) }}
 )
     {%- endset -%}
     {%- set statements = [] -%}
@@ -25,8 +25,8 @@ from (
     {%- if tidemark.has_deltas(cfg) -%}
         {%- do sides.append(('supplied', tidemark.supplied_columns())) -%}
     {%- endif -%}
-    {%- if plan['sensitive'] -%}
-        {%- do sides.append(('sensitive', tidemark.sensitive_columns(plan))) -%}
+    {%- if roles['sensitive'] -%}
+        {%- do sides.append(('sensitive', tidemark.sensitive_columns(roles))) -%}
     {%- endif -%}
     {%- for name, columns in sides -%}
         {%- set new = tidemark.new_relation(relations[name]) -%}
@@ -49,9 +49,9 @@ from (
     {%- set new_log = tidemark.new_relation(relations['log_table']) -%}
     {%- do statements.append(tidemark.drop_table_sql(new_log)) -%}
     {%- do statements.extend(tidemark.for_format(cfg['file_format'], 'create_log')(
-        cfg, {'log': new_log, 'log_table': new_log}, tidemark.log_columns(plan)
+        cfg, {'log': new_log, 'log_table': new_log}, tidemark.log_columns(roles)
     )) -%}
-    {%- do statements.append(tidemark.insert_sql(new_log, tidemark.log_columns(plan), rehashed)) -%}
+    {%- do statements.append(tidemark.insert_sql(new_log, tidemark.log_columns(roles), rehashed)) -%}
     {{ return(statements) }}
 {%- endmacro -%}
 

@@ -1,8 +1,8 @@
 {#- What going back to a commit does to the log: a mark on each row that came since and is in force
     (`_supersedes`), and again each row that was in force then and is not now (`_copy_of`, the commit that
     wrote it first). -#}
-{%- macro rollback_slice_sql(plan, relations, target) -%}
-{%- set names = tidemark.slice_columns(plan) -%}
+{%- macro rollback_slice_sql(roles, relations, target) -%}
+{%- set names = tidemark.slice_columns(roles) -%}
 select
     {{ tidemark.column_list_expr(names) }},
     if(_superseded_by is null, _commit_id, null) as _supersedes,
@@ -25,7 +25,7 @@ from (
 {%- endmacro -%}
 
 {#- The sensitive values of the rows that a rollback appends anew. -#}
-{%- macro restored_sensitive_sql(plan, relations, slice, commit_id) -%}
+{%- macro restored_sensitive_sql(roles, relations, slice, commit_id) -%}
 select
     sensitive.* except (_commit_id),
     {{ commit_id }} as _commit_id
@@ -35,7 +35,7 @@ inner join {{ slice }} as slice
         sensitive._key_hash <=> slice._key_hash
         and sensitive._business_date <=> slice._business_date
         and sensitive._commit_id <=> slice._copy_of
-        {%- if plan['flow'] == 'events' %}
+        {%- if roles['flow'] == 'events' %}
         and sensitive._event_id <=> slice._event_id
         {%- endif %}
 {%- endmacro -%}

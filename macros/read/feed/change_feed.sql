@@ -35,7 +35,7 @@
         {%- set feed = dict(tidemark.feed_range(relation, asked, 'changes_between'), ordered=false, unit=names
             if to is none else none) -%}
         {%- do parts.append({
-            'entity': tidemark.name_in_unit(name, names), 'has_sequence': feed['plan']['flow'] == 'events',
+            'entity': tidemark.name_in_unit(name, names), 'has_sequence': feed['roles']['flow'] == 'events',
             'sql': tidemark.pull_mark(feed) ~ tidemark.change_feed_sql(feed),
         }) -%}
     {%- endfor -%}

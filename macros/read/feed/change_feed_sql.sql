@@ -11,7 +11,7 @@
 {{ tidemark.changes_sql(feed) }}
 
 judged as (
-    {{ tidemark.judged_changes_sql(feed['plan']) | indent(4) }}
+    {{ tidemark.judged_changes_sql(feed['roles']) | indent(4) }}
 )
 
 {{ tidemark.shown_changes_sql(feed, true) }}
@@ -34,12 +34,12 @@ folded as (
         min_by(struct(_pre_row), {{ place }})._pre_row as _pre_row,
         max_by(struct(_post_row), {{ place }})._post_row as _post_row
     from changes
-    where {{ tidemark.is_change_expr(feed['plan']) | indent(4) }}
+    where {{ tidemark.is_change_expr(feed['roles']) | indent(4) }}
     group by _key_hash
 ),
 
 judged as (
-    {{ tidemark.judged_changes_sql(feed['plan'],
+    {{ tidemark.judged_changes_sql(feed['roles'],
         '(select * except (_last_commit), _last_commit.* from folded)') | indent(4) }}
 )
 
@@ -201,7 +201,7 @@ where {{ tidemark.range_expr('_superseded_by', feed) }} and _operation in ('I', 
 
 {#- The rows of those keys that were in force at the start, or came since. -#}
 {%- macro known_rows_sql(feed) -%}
-{%- set plan = feed['plan'] -%}
+{%- set roles = feed['roles'] -%}
 select
     log._key_hash,
     log._superseded_by,
@@ -209,13 +209,13 @@ select
         log._commit_id as _commit_id,
         log._operation as _operation,
         log._row_hash as _row_hash,
-        {%- if plan['flow'] == 'events' %}
+        {%- if roles['flow'] == 'events' %}
         log._sequence_num as _sequence_num,
         log._event_time as _event_time,
         {%- endif %}
-        {{ tidemark.log_order_expr(plan, 'log') }} as _order,
+        {{ tidemark.log_order_expr(roles, 'log') }} as _order,
         struct(
-            {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name'), 'log') | indent(8) }}
+            {{ tidemark.column_list_expr(roles['stored'] | map(attribute='name'), 'log') | indent(8) }}
         ) as _image
     ) as _row
 from {{ feed['relations']['log'] }} as log
@@ -234,8 +234,8 @@ where
 {%- endmacro -%}
 
 {#- Changes with their kind and the columns that differ; what is no change is left out. -#}
-{%- macro judged_changes_sql(plan, changes='changes') -%}
-{%- set others = plan['stored'] | rejectattr('key') | list -%}
+{%- macro judged_changes_sql(roles, changes='changes') -%}
+{%- set others = roles['stored'] | rejectattr('key') | list -%}
 select
     * except (_pre_row, _post_row),
     _pre_row._image as _pre_image,
@@ -247,13 +247,13 @@ select
                 '_post_row._image') | indent(12) }}
     end as _changed_fields
 from {{ changes }}
-where {{ tidemark.is_change_expr(plan) | indent(4) }}
+where {{ tidemark.is_change_expr(roles) | indent(4) }}
 {%- endmacro -%}
 
 {#- Two rows differ where their hashes do (a sensitive value may be all that changed) or their ignored
     columns. -#}
-{%- macro is_change_expr(plan) -%}
-    {%- set ignored = plan['ignored'] | rejectattr('sensitive') | list -%}
+{%- macro is_change_expr(roles) -%}
+    {%- set ignored = roles['ignored'] | rejectattr('sensitive') | list -%}
     {{ return('not (_pre_row._row_hash <=> _post_row._row_hash)'
         ~ ('\nor ' ~ tidemark.rows_differ_expr(ignored, '_pre_row._image', '_post_row._image') if ignored
             else '')) }}
@@ -262,9 +262,9 @@ where {{ tidemark.is_change_expr(plan) | indent(4) }}
 {#- The columns of a feed, with the images that are wanted, as JSON or typed; `is_single`: not folded to one
     row per key. -#}
 {%- macro shown_changes_sql(feed, is_single) -%}
-{%- set plan = feed['plan'] -%}
+{%- set roles = feed['roles'] -%}
 select
-    {%- for column in plan['stored'] if column['key'] %}
+    {%- for column in roles['stored'] if column['key'] %}
     {%- set name = tidemark.quote_identifier(column['name']) %}
     coalesce(_post_image.{{ name }}, _pre_image.{{ name }}) as {{ name }},
     {%- endfor %}
@@ -274,14 +274,14 @@ select
     _commit_time,
     _business_date,
     {%- if is_single %}
-    {%- if plan['flow'] == 'events' %}
+    {%- if roles['flow'] == 'events' %}
     _row._sequence_num as _sequence_num,
     _row._event_time as _event_time,
     {%- endif %}
     _position,
     {%- endif %}
     _changed_fields,
-    {{ (tidemark.change_struct_expr if feed['format'] == 'struct' else tidemark.change_json_expr)(plan,
+    {{ (tidemark.change_struct_expr if feed['format'] == 'struct' else tidemark.change_json_expr)(roles,
         feed['images']) | indent(4) }} as _change
 from judged
 {%- endmacro -%}

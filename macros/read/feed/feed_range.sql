@@ -35,7 +35,7 @@
     {{ return({
         'cfg': cfg,
         'source': cfg['relation'],
-        'plan': tidemark.recorded_plan(fromjson(span['config']) if span['config'] is string
+        'roles': tidemark.recorded_roles(fromjson(span['config']) if span['config'] is string
             else span['config']),
         'relations': tidemark.side_relations(cfg['target']),
         'commits': commits['view'],
@@ -99,7 +99,7 @@
     {%- endif -%}
     {{ return(dict(
         span, kept=true, source=source, names=names, own=own,
-        plan={'flow': 'events' if '_sequence_num' in names else none},
+        roles={'flow': 'events' if '_sequence_num' in names else none},
         kept_from=kept_from if begins else tidemark.kept_from(pull),
         **({'from': kept_from['all']} if kept_from and begins and not span.get('read') else {})
     )) }}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidemark.errors import ConfigError
 from tidemark.rules.quoted import back_ticked
-from tidemark.shred.canonical import line_hash, synthetic_id, with_duplicate
+from tidemark.shred.enriched import line_hash, synthetic_id, with_duplicate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -147,7 +147,7 @@ def _checked(events: DataFrame, steps: Iterable[str]) -> frozenset[str]:
 
 
 def _preference(at: dict[str, int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """`canonical.preference` of rows, their timestamps in microseconds."""
+    """`enriched.preference` of rows, their timestamps in microseconds."""
     etl_at, collector_at, line_at = (
         at[c] for c in ("etl_tstamp", "collector_tstamp", "_raw_payload")
     )

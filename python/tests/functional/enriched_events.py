@@ -11,7 +11,7 @@ from typing import Any
 from tests.conftest import Project
 from tests.functional.entities import MANY_REJECTS
 from tests.functional.event_dedup_oracle import Kept, Loads
-from tidemark.shred.canonical import CONTEXTS_SCHEMA, TYPES, Event, parse_timestamp, to_line
+from tidemark.shred.enriched import CONTEXTS_SCHEMA, TYPES, Event, parse_timestamp, to_line
 
 PRODUCT: list[tuple[str, Any]] = [("iglu:com.acme/product/jsonschema/1-0-0", {"sku": "a"})]
 """The contexts of an event that has a product."""

@@ -54,7 +54,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tidemark.shred.canonical import (
+from tidemark.shred.enriched import (
     DUPLICATE_SCHEMA,
     LEFT_OUT,
     Event,

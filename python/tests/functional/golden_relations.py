@@ -91,7 +91,7 @@ class EmptyRelations:
 
     def log(self, entity: Any) -> None:
         """Make the log of an entity."""
-        columns = self.macros["log_columns"](entity.plan)
+        columns = self.macros["log_columns"](entity.roles)
         for statement in self.macros["delta__create_log"](entity.cfg, entity.relations, columns):
             self.session.sql(statement)
 
@@ -117,10 +117,10 @@ class EmptyRelations:
         macros = self.macros
         for entity in (PLAIN, FULL):
             self.log(entity)
-            current = macros["current_columns"](entity.cfg, entity.plan)
+            current = macros["current_columns"](entity.cfg, entity.roles)
             self.table(entity.relations["current"], current)
             self.table(entity.relations["rejects"], macros["rejects_columns"]())
-        self.table(FULL.relations["sensitive"], macros["sensitive_columns"](FULL.plan))
+        self.table(FULL.relations["sensitive"], macros["sensitive_columns"](FULL.roles))
         for entity in (DELTA, PLAIN):
             self.table(entity.relations["supplied"], macros["supplied_columns"]())
         self.table(STATES, macros["commit_columns"]())
@@ -130,7 +130,7 @@ class EmptyRelations:
         self.table(relation("shop", "customers_feed"), feed)
         self.table(ADOPTED["table"], _listed(_ADOPTED))
 
-        business = _types(FULL.plan["columns"])
+        business = _types(FULL.roles["columns"])
         numbers = ("_tidemark_copies", "_tidemark_existing", "_tidemark_in_scope")
         classified = dict.fromkeys(("_key_hash", "_operation", "_reject_reason"), "string")
         classified |= dict.fromkeys(numbers, "bigint")
@@ -165,19 +165,19 @@ class EmptyRelations:
 
     def _make_of_events(self) -> None:
         macros = self.macros
-        self.table(APART.relations["sensitive"], macros["sensitive_columns"](APART.plan))
+        self.table(APART.relations["sensitive"], macros["sensitive_columns"](APART.roles))
         for events in (KEYED, SEQUENCED, KEYLESS, APART):
-            cfg, plan, relations = events.cfg, events.plan, events.relations
+            cfg, roles, relations = events.cfg, events.roles, events.relations
             self.log(events)
-            self.table(relations["current"], macros["current_columns"](cfg, plan))
-            self.table(relations["staging"], macros["staging_columns"](cfg, plan))
+            self.table(relations["current"], macros["current_columns"](cfg, roles))
+            self.table(relations["staging"], macros["staging_columns"](cfg, roles))
             self.table(relations["landed"], macros["landed_columns"]())
         self.table(SEQUENCED.relations["rejects"], macros["rejects_columns"]())
 
-        lacks = (column["name"] for column in KEYED.plan["columns"] if not column["key"])
+        lacks = (column["name"] for column in KEYED.roles["columns"] if not column["key"])
         decoded = {
-            **_types(KEYED.plan["columns"]),
-            **{f"_before_{name}": kind for name, kind in _types(KEYED.plan["keys"]).items()},
+            **_types(KEYED.roles["columns"]),
+            **{f"_before_{name}": kind for name, kind in _types(KEYED.roles["keys"]).items()},
             **{f"_tidemark_lacks_{name}": "boolean" for name in lacks},
             **{name: _SPARK_TYPES.get(kind, kind.lower()) for name, kind in TOLD},
         }
@@ -191,7 +191,7 @@ class EmptyRelations:
             (SEQUENCED, "staged_in_sequence"),
             (KEYLESS, "staged_copies"),
         ):
-            staged = macros["staged_events_sql"](entity.cfg, entity.plan, "events", {}, {})
+            staged = macros["staged_events_sql"](entity.cfg, entity.roles, "events", {}, {})
             self.derived(name, staged)
         before, _ = staged.split("\ntold_apart as (")
         judged = f"{before.rstrip().removesuffix(',')} select * from narrowed"
@@ -199,13 +199,13 @@ class EmptyRelations:
         for entity, name in ((KEYED, "existing_events"), (KEYLESS, "existing_copies")):
             self.derived(name, self.existing(entity))
         table_events = macros["table_events_sql"](
-            KEYED.cfg, KEYED.plan, KEYED.relations, "staged_events", EVENT_LOAD
+            KEYED.cfg, KEYED.roles, KEYED.relations, "staged_events", EVENT_LOAD
         )
         self.derived("table_events", table_events)
 
     def existing(self, entity: Any) -> str:
         """Return what a load of events finds."""
-        return str(self.macros["no_existing_events_sql"](entity.cfg, entity.plan, EVENT_LOAD))
+        return str(self.macros["no_existing_events_sql"](entity.cfg, entity.roles, EVENT_LOAD))
 
 
 def _types(columns: Sequence[Mapping[str, Any]]) -> dict[str, str]:

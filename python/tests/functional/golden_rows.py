@@ -274,7 +274,7 @@ class FilledRelations(EmptyRelations):
 
     def log(self, entity: Any) -> None:
         """Make a log with rows."""
-        self.table(entity.relations["log"], self.macros["log_columns"](entity.plan))
+        self.table(entity.relations["log"], self.macros["log_columns"](entity.roles))
 
     def view(self, name: str, columns: Mapping[str, str]) -> None:
         """Make a view with rows."""
@@ -287,10 +287,10 @@ class FilledRelations(EmptyRelations):
 
     def existing(self, entity: Any) -> str:
         """Return what a load of events finds, forward: the rows of the current table."""
-        cfg, plan, relations = entity.cfg, entity.plan, entity.relations
+        cfg, roles, relations = entity.cfg, entity.roles, entity.relations
         make = self.macros["existing_events_sql"]
-        staged = "staged_keys" if plan["keyed"] else "staged_copies"
-        return str(make(cfg, plan, relations, staged, EVENT_LOAD))
+        staged = "staged_keys" if roles["keyed"] else "staged_copies"
+        return str(make(cfg, roles, relations, staged, EVENT_LOAD))
 
     def _keep(self, name: str, rows: Any) -> None:
         path = str(self.folder / name)

@@ -27,11 +27,11 @@ from tidemark.spark.delta import (
     create,
     create_table,
     file_count,
+    id_and_version,
     join_now_and_then,
     replace_rows,
     small,
     stage_rows,
-    table_state,
     table_version,
     view_small_table,
 )
@@ -667,11 +667,11 @@ def test_append_rows__is_what_an_insert_would_write(module_project: Any) -> None
             f"create table {schema}.{name} ({columns}) using delta "
             f"tblproperties ('delta.columnMapping.mode' = '{mode}')"
         )
-        before = table_state(spark, schema, name)
+        before = id_and_version(spark, schema, name)
         jobs = spark.sparkContext.statusTracker().getJobIdsForGroup(None)
         _, state = append_rows(spark, schema, name, rows[:1])
         assert spark.sparkContext.statusTracker().getJobIdsForGroup(None) == jobs
-        assert before and state == (before[0], before[1] + 1) == table_state(spark, schema, name)
+        assert before and state == (before[0], before[1] + 1) == id_and_version(spark, schema, name)
         append_rows(spark, schema, name, rows[1:])
         wanted = spark.sql(f"select * from values {values}").collect()
         found = spark.sql(f"select * from {schema}.{name} order by id desc nulls last").collect()
@@ -709,7 +709,7 @@ def test_small_files__are_joined_without_a_job(module_project: Any) -> None:
     jobs = spark.sparkContext.statusTracker().getJobIdsForGroup(None)
     joined = join_now_and_then(spark, schema, "many", 50)
     assert spark.sparkContext.statusTracker().getJobIdsForGroup(None) == jobs
-    assert joined == (state[0], 51) == table_state(spark, schema, "many")
+    assert joined == (state[0], 51) == id_and_version(spark, schema, "many")
     assert file_count(spark, schema, "many") == 1
     assert spark.sql(f"select * from {schema}.many order by id").collect() == rows
     assert len(rows) == 49

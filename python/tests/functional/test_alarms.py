@@ -14,7 +14,7 @@ import pytest
 from tests.ordinary_months import MONTHS, STORMS, ordinary_loads, quiet_days
 from tests.usual import COUNTS, Load, unusual_counts
 from tests.webhooks import receiver
-from tidemark.state.calendar import missing_dates
+from tidemark.read.calendar import missing_dates
 
 from ..rendering import load_sql_macros
 from .entities import Entity

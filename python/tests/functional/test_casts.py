@@ -92,20 +92,20 @@ def test_extract(module_project: Any) -> None:
     macros, session = load_sql_macros(), module_project.session
     cfg = macros["entity_config"](MODEL)
 
-    def plan(source: str, types: dict[str, str], recorded: Any) -> Any:
+    def roles(source: str, types: dict[str, str], recorded: Any) -> Any:
         columns = [{"name": "id", "type": "int"}, {"name": "at", "type": source}]
-        return macros["column_plan"](cfg, columns, types, recorded)
+        return macros["column_roles"](cfg, columns, types, recorded)
 
-    recorded = plan(RECORDED, {}, None)["recorded"]
-    reordered = plan("struct<name:string,lon:int,lat:int>", {}, recorded)
+    recorded = roles(RECORDED, {}, None)["recorded"]
+    reordered = roles("struct<name:string,lon:int,lat:int>", {}, recorded)
     assert config_drift(cfg, reordered, recorded) == []
     rows = "select 1 as id, named_struct('name', 'x', 'lon', 2, 'lat', 1) as at"
     [row] = session.sql(macros["staged_rows_sql"](cfg, reordered, rows)).collect()
     assert (tuple(row["at"]), row._reject_reason) == ((1, 2, "x"), None)
-    [drift] = config_drift(cfg, plan("struct<lat:int>", {}, recorded), recorded)
+    [drift] = config_drift(cfg, roles("struct<lat:int>", {}, recorded), recorded)
     assert f"(declare `data_type: {RECORDED}` for it in the YAML" in drift
     # as that message says
-    declared = plan("struct<lon:string,lat:bigint,more:int>", {"at": RECORDED}, recorded)
+    declared = roles("struct<lon:string,lat:bigint,more:int>", {"at": RECORDED}, recorded)
     assert config_drift(cfg, declared, recorded) == []
     rows = "select {} as id, named_struct('lon', '{}', 'lat', 1L, 'more', 0) as at"
     both = f"{rows.format(1, '2')} union all {rows.format(2, 'z')}"
@@ -133,12 +133,12 @@ def test_events(module_project: Any) -> None:
     }  # fmt: skip
     types = {"id": "bigint", "full name": "struct<lat:int,lon:int>"}
     cfg = {**entity.cfg, "columns": []}
-    plan = macros["event_plan"](cfg, found, types, None)
+    roles = macros["event_roles"](cfg, found, types, None)
     events = macros["canonical_events_sql"](
         cfg, {"tables": [], "by_content": True}, "arrived_places", columns
     )
     session.sql(events).createOrReplaceTempView("events_of_places")
-    staged = macros["staged_events_sql"](cfg, plan, "events_of_places", {}, {})
+    staged = macros["staged_events_sql"](cfg, roles, "events_of_places", {}, {})
     found_rows = session.sql(staged).orderBy("id").collect()
     assert [(row["full name"], row._reject_reason) for row in found_rows] == [
         ((1, 2), None),

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from tests.hash_vectors import PEPPER
 from tidemark.datagen.cli import datagen
-from tidemark.state import delta
-from tidemark.state.folders import folder_of
+from tidemark.read import delta
+from tidemark.read.folders import folder_of
 
 from .entities import Entity
 

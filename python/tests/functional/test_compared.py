@@ -49,26 +49,26 @@ def test_compare(module_project: Any) -> None:
         cfg = macros["entity_config"](config)
         typed = session.sql(day).dtypes
         source = [{"name": name, "type": kind} for name, kind in typed]
-        plan = macros["column_plan"](cfg, source, {}, recorded)
-        for column in plan["compared"]:
+        roles = macros["column_roles"](cfg, source, {}, recorded)
+        for column in roles["compared"]:
             null = f"cast(null as {column['type']})"
             value = macros["compared_value_expr"](column, null)
             column["compare_type"] = session.sql(f"select {value} as v").dtypes[0][1]
-        rows = session.sql(macros["staged_rows_sql"](cfg, plan, day))
+        rows = session.sql(macros["staged_rows_sql"](cfg, roles, day))
         rows.createOrReplaceTempView(view)
-        return cfg, plan, config_drift(cfg, plan, recorded) if recorded else None
+        return cfg, roles, config_drift(cfg, roles, recorded) if recorded else None
 
     # a name may be listed before its column is there
     chosen = node(include=["lat", "name", "phone"])
     _, first, _ = staged(DAY_1, chosen, None, "compared_before")
-    cfg, plan, drift = staged(DAY_2, chosen, first["recorded"], "compared_after")
+    cfg, roles, drift = staged(DAY_2, chosen, first["recorded"], "compared_after")
     assert drift == []
-    assert [column["name"] for column in plan["compared"]] == ["lat", "name"]
-    assert plan["compared"][0]["compare_as"] == "round(lat, 2)"
+    assert [column["name"] for column in roles["compared"]] == ["lat", "name"]
+    assert roles["compared"][0]["compare_as"] == "round(lat, 2)"
     existing = "select *, cast(null as string) as extra from compared_before"
     session.sql(existing).createOrReplaceTempView("compared_existing")
     classified = macros["classified_rows_sql"](
-        cfg, plan, "compared_after", "compared_existing", "2026-01-02"
+        cfg, roles, "compared_after", "compared_existing", "2026-01-02"
     )
     found = session.sql(classified).orderBy("id").collect()
     assert [
@@ -88,10 +88,10 @@ def test_compare(module_project: Any) -> None:
     # by exclude a new column is compared, where it has a value
     rest = node(exclude=["note", "gone"])
     _, first, _ = staged(DAY_1, rest, None, "compared_before")
-    cfg, plan, drift = staged(DAY_2, rest, first["recorded"], "compared_after")
-    assert (drift, [column["name"] for column in plan["ignored"]]) == ([], ["note"])
+    cfg, roles, drift = staged(DAY_2, rest, first["recorded"], "compared_after")
+    assert (drift, [column["name"] for column in roles["ignored"]]) == ([], ["note"])
     classified = macros["classified_rows_sql"](
-        cfg, plan, "compared_after", "compared_existing", "2026-01-02"
+        cfg, roles, "compared_after", "compared_existing", "2026-01-02"
     )
     session.sql(existing).createOrReplaceTempView("compared_existing")
     found = session.sql(classified).where("_operation = 'U'").orderBy("id").collect()

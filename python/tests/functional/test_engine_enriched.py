@@ -22,14 +22,14 @@ from tidemark.datagen.events_spec import EventsSpec
 from tidemark.engine.enriched import task
 from tidemark.engine.enriched.entities import Reader, Undecided
 from tidemark.engine.room import connection
-from tidemark.shred.canonical import (
+from tidemark.shred.enriched import (
     COLUMNS,
     CONTEXTS_SCHEMA,
     ENTITIES,
     TYPES,
     to_json_line,
 )
-from tidemark.shred.canonical.columns import MONEY
+from tidemark.shred.enriched.columns import MONEY
 
 pytestmark = pytest.mark.turn(0)
 

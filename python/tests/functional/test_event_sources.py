@@ -718,14 +718,14 @@ def test_sequence__of_values_that_are_made_up(module_project: Any, left_out: boo
             "names": [*row], "schemas": {}, "ddl": None, "arrived": None, "renames": {}, "refused": [],
             "has_schemaless": True, "inferred": {},
         }  # fmt: skip
-        plan = macros["event_plan"](cfg, found, types, None)
+        roles = macros["event_roles"](cfg, found, types, None)
         session.sql(
             f"select r'{json.dumps(line)}' as value, cast(1 as bigint) as _landing_num"
         ).createOrReplaceTempView("arrived_deletes")
         session.sql(
             macros["debezium_events_sql"](cfg, ["customers"], "arrived_deletes")
         ).createOrReplaceTempView("events_of_deletes")
-        staged = macros["staged_events_sql"](cfg, plan, "events_of_deletes", {}, {})
+        staged = macros["staged_events_sql"](cfg, roles, "events_of_deletes", {}, {})
         [event] = session.sql(
             f"select string(_sequence_by.sequence_1) as place, _reject_reason from ({staged})"
         ).collect()

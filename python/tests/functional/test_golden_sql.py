@@ -159,7 +159,7 @@ def test_judged_marks__are_what_spark_works_out(session: Any) -> None:
     for number in range(RELATIONS - 1):
         own, source = f"shop.e{number}", f"shop.e{number + 1}"
         marks = judged_marks(states(own), states(source), "scd2")
-        (row,) = session.sql(macros["scd2_state_sql"]("last_judged", own, source)).collect()
+        (row,) = session.sql(macros["scd2_watermark_sql"]("last_judged", own, source)).collect()
         done = marks["done"] or {"commit_id": 0, "source_commit_id": 0, "rows_read": 0}
         found = (
             *(done[name] for name in ("commit_id", "source_commit_id", "rows_read")),
@@ -221,7 +221,7 @@ def test_sensitive_of_current__of_the_change_in_force(session: Any) -> None:
         "'l9', 'late', 'A', date'2026-03-03', 9",
     )
     stored = "('undone', 'A', date'2026-03-01'), ('late', 'A', date'2026-03-03'), ('none', 'A', date'2026-03-03')"
-    assert values(stored, PLAIN.plan) == [("late", "l3"), ("none", None), ("undone", "u1")]
+    assert values(stored, PLAIN.roles) == [("late", "l3"), ("none", None), ("undone", "u1")]
 
     # of one date and key there are many events; an N changed nothing, in current neither
     view(
@@ -252,7 +252,7 @@ def test_sensitive_of_current__of_the_change_in_force(session: Any) -> None:
             )
         ),
     )
-    assert values("('k', 'A', date'2026-03-01')", APART.plan) == [("k", "p3")]
+    assert values("('k', 'A', date'2026-03-01')", APART.roles) == [("k", "p3")]
 
 
 def test_identity__of_a_source_that_gains_columns(session: Any) -> None:
@@ -309,7 +309,7 @@ def test_ties__random(session: Any, on_tie: str) -> None:
     """Random batches with ties, the later ones late: what is rejected, and what the log has of each event in force."""
     macros = load_sql_macros()
     entity = Events(f"tied_{on_tie}", format="canonical", sequence_by=["balance"], on_tie=on_tie)
-    cfg, plan, log = entity.cfg, entity.plan, f"tied_{on_tie}_log"
+    cfg, roles, log = entity.cfg, entity.roles, f"tied_{on_tie}_log"
     chance = random.Random(19)
     taken: dict[str, Any] = {}  # line → event, as first taken
     stored: list[dict[str, Any]] = []
@@ -323,10 +323,10 @@ def test_ties__random(session: Any, on_tie: str) -> None:
         )
         session.sql(f"create or replace temporary view tied_events as {events}")
         known = {"log": log} if stored else {}
-        staged = macros["staged_events_sql"](cfg, plan, "tied_events", known, {})
+        staged = macros["staged_events_sql"](cfg, roles, "tied_events", known, {})
         staged = session.sql(staged)
         staged.createOrReplaceTempView("tied_staged")
-        plan["sequence_type"] = staged.schema["_sequence_by"].dataType.simpleString()
+        roles["sequence_type"] = staged.schema["_sequence_by"].dataType.simpleString()
 
         firsts: dict[Any, str] = {}
         held: dict[Any, set[str]] = {}
@@ -372,17 +372,17 @@ def test_ties__random(session: Any, on_tie: str) -> None:
                 "everything": False,
                 "closes_snapshot": False,
             },
-            "carried": [column["name"] for column in plan["columns"]] if batch > 1 else [],
-            "order_type": macros["place_type"](cfg, plan["sequence_type"]),
+            "carried": [column["name"] for column in roles["columns"]] if batch > 1 else [],
+            "order_type": macros["place_type"](cfg, roles["sequence_type"]),
         }
         existing = (
-            macros["existing_events_sql"](cfg, plan, {"log": log}, "tied_staged", load)
+            macros["existing_events_sql"](cfg, roles, {"log": log}, "tied_staged", load)
             if stored
-            else macros["no_existing_events_sql"](cfg, plan, load)
+            else macros["no_existing_events_sql"](cfg, roles, load)
         )
         session.sql(f"create or replace temporary view tied_existing as {existing}")
         sources = {"staged": "tied_staged", "existing": "tied_existing", "moved": None}
-        derived = session.sql(macros["replayed_keys_sql"](cfg, plan, sources, load))
+        derived = session.sql(macros["replayed_keys_sql"](cfg, roles, sources, load))
         rows = [row.asDict() for row in derived.collect()]
         for mark in (row for row in rows if row["_supersedes"] is not None):
             (old,) = (
@@ -533,7 +533,7 @@ def test_cleaned_rows__of_partial_events(
     )
     macros = load_sql_macros()
     for wanted, those in ((removed, False), (kept, True)):
-        sql = macros["cleaned_rows_sql"](KEYED.cfg, KEYED.plan, "cleaned_log", 9, those)
+        sql = macros["cleaned_rows_sql"](KEYED.cfg, KEYED.roles, "cleaned_log", 9, those)
         assert sorted(row._commit_id for row in session.sql(sql).collect()) == wanted, those
 
 

@@ -20,14 +20,14 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from tidemark.engine.room import Room
 from tidemark.errors import TidemarkError
+from tidemark.read.project import Entity as KnownEntity
+from tidemark.read.project import KnownProject
+from tidemark.read.tables import Tables
+from tidemark.read.versions import versions_of
 from tidemark.sessions.duck import Answer, stage
 from tidemark.sessions.formats import open_table
 from tidemark.sessions.tables import OpenTable
 from tidemark.spark import iceberg
-from tidemark.state.project import Entity as KnownEntity
-from tidemark.state.project import KnownProject
-from tidemark.state.tables import Tables
-from tidemark.state.versions import versions_of
 
 from .enriched_events import PRODUCT, add_events, event_line, land
 from .entities import Entity

@@ -56,7 +56,7 @@ def load(root: Path, schema: str, day: str, select: str = "+readers") -> str:
 
 
 def rows(root: Path, schema: str, table: str, select: str) -> list[tuple[Any, ...]]:
-    from tidemark.state.delta import open_table
+    from tidemark.read.delta import open_table
 
     table_path = root / ".tidemark" / "warehouse" / f"{schema}.db" / table
     found = open_table(str(table_path)).query(f"select {select} from t")
@@ -131,8 +131,8 @@ def test_copied_moved_restored(make_project: Any, tmp_path: Path) -> None:
 
 def test_files_of_iceberg(make_project: Any, tmp_path: Path) -> None:
     """The files of a table of Iceberg, which name each other, name the folder that it has come to."""
+    from tidemark.read.iceberg import open_table
     from tidemark.spark.moved_iceberg import settle_table
-    from tidemark.state.iceberg import open_table
 
     table = create(tmp_path / "was" / "t", pa.table({"id": [1, 2], "name": ["ann", "bob"]}))
     table.append(pa.table({"id": [3], "name": ["cy"]}))

@@ -16,7 +16,7 @@ from tests.functional.enriched_events import (
     land,
     stored_events,
 )
-from tidemark.shred.canonical import fingerprint, parse_line, synthetic_id
+from tidemark.shred.enriched import fingerprint, parse_line, synthetic_id
 
 pytestmark = [pytest.mark.iceberg, pytest.mark.turn(1)]
 

@@ -18,6 +18,7 @@ from tests.servers import chromium
 from tests.stored import NOW, day, logged, stand_in, state, write, write_loads
 from tidemark.home import tidemark_home
 from tidemark.progress import NodeProgress, ProgressWriter
+from tidemark.read.project import Entity
 from tidemark.run.options import RunOptions
 from tidemark.serve import plans
 from tidemark.serve.actions import Applying
@@ -25,7 +26,6 @@ from tidemark.serve.app import application
 from tidemark.serve.cli import bound, server_of
 from tidemark.serve.gate import Keys
 from tidemark.serve.live import Live
-from tidemark.state.project import Entity
 
 pytestmark = pytest.mark.turn(1)
 

@@ -26,7 +26,7 @@ from tests.functional.enriched_events import (
 from tests.functional.event_dedup_oracle import Batch, Loads
 from tidemark.datagen.events import write_events
 from tidemark.datagen.events_spec import EventsSpec
-from tidemark.shred.canonical import CONTEXTS_SCHEMA, fingerprint, synthetic_id
+from tidemark.shred.enriched import CONTEXTS_SCHEMA, fingerprint, synthetic_id
 
 
 def test_batches_as_the_oracle_has_them(project: Project, tmp_path: Path) -> None:

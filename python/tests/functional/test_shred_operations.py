@@ -20,7 +20,7 @@ from tests.functional.enriched_events import (
     typed,
 )
 from tests.functional.interrupted import die_at
-from tidemark.shred.canonical import COLUMNS, fingerprint, parse_line, synthetic_id
+from tidemark.shred.enriched import COLUMNS, fingerprint, parse_line, synthetic_id
 
 pytestmark = [pytest.mark.iceberg, pytest.mark.turn(3)]
 

@@ -19,7 +19,7 @@ from tidemark.datagen.events import write_events
 from tidemark.datagen.events_spec import EventsSpec
 from tidemark.dedup import STEPS, deduplicate_batch
 from tidemark.shred import read_events
-from tidemark.shred.canonical import COLUMNS, CONTEXTS_SCHEMA, TYPES, to_line, with_duplicate
+from tidemark.shred.enriched import COLUMNS, CONTEXTS_SCHEMA, TYPES, to_line, with_duplicate
 
 pytestmark = pytest.mark.turn(2)
 
@@ -129,7 +129,7 @@ def test_read_events__vectors(
     macros = load_sql_macros()
     values = []
     for column, kind in TYPES.items():
-        value = macros["canonical_value_expr"]({"name": column, "type": kind})
+        value = macros["enriched_value_expr"]({"name": column, "type": kind})
         value = {"event_id": "_event_id", "event_fingerprint": "_fingerprint"}.get(column, value)
         values.append(f"{value} as {column}")
     wanted = spark.sql(

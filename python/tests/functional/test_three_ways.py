@@ -53,7 +53,7 @@ def _differing(session: Any, tried: expressions.Tried) -> Iterator[tuple[list[st
 def test_exported_lines__have_all_fields(session: Any) -> None:
     """A NULL is an empty field, whatever its type: what stands behind it is not moved."""
     macros = load_sql_macros()
-    types = {column["name"]: column["type"] for column in macros["canonical_columns"]()}
+    types = {column["name"]: column["type"] for column in macros["enriched_columns"]()}
     rows = session.sql(nasty_rows({**types, "_commit_id": "bigint"}, 20, {"_commit_id": ["7L"]}))
     rows.createOrReplaceTempView("exported")
     for json_columns, fields in ((True, 131), (False, 128)):

@@ -15,7 +15,7 @@ from tidemark.model.columns import column_meta_problems
 from tidemark.operations.rehash import rehashed_config
 from tidemark.pipeline.row_rules import OF_EVENTS
 from tidemark.rules.drift import choice_drift, config_drift, left_out_columns, new_columns
-from tidemark.rules.event_plan import sequence_plan
+from tidemark.rules.event_roles import sequence_change
 from tidemark.rules.guard import (
     deletes_too_much,
     guarded_deletes,
@@ -386,14 +386,16 @@ def arrived(*names: str, **types: str) -> list[dict[str, str]]:
     return [{"name": name, "type": types.get(name, "string")} for name in names]
 
 
-def plan_of(cfg: dict[str, Any], columns: list[dict[str, str]], recorded: Any = None) -> Any:
+def roles_of(cfg: dict[str, Any], columns: list[dict[str, str]], recorded: Any = None) -> Any:
     types = {name: kind for name, kind in COLUMNS.items() if kind}
-    return load_sql_macros()["column_plan"](cfg, columns, types, recorded, " of 2026-03-04 (f.csv)")
+    return load_sql_macros()["column_roles"](
+        cfg, columns, types, recorded, " of 2026-03-04 (f.csv)"
+    )
 
 
 def test_missing_column__names_the_file_once() -> None:
     with pytest.raises(MacroError) as raised:
-        plan_of(shop(ignore=["name"]), arrived("id", "nam", "total"))
+        roles_of(shop(ignore=["name"]), arrived("id", "nam", "total"))
     (line,) = [line.strip() for line in str(raised.value).splitlines() if "- " in line]
     assert line == (
         "- column `name` of the YAML is not in the extract of 2026-03-04 (f.csv); "
@@ -403,45 +405,45 @@ def test_missing_column__names_the_file_once() -> None:
 
 def test_missing_column__hint_has_the_name_as_the_header_has_it() -> None:
     with pytest.raises(MacroError, match=r"did you mean `Nam`\?"):
-        plan_of(shop(), arrived("id", "Nam", "total"))
+        roles_of(shop(), arrived("id", "Nam", "total"))
     with pytest.raises(
         MacroError, match=r"ignore names column `ort`, .*; did you mean `WohnOrt`\?"
     ):
-        plan_of(shop(ignore=["ort"]), arrived("id", "name", "total", "WohnOrt"))
+        roles_of(shop(ignore=["ort"]), arrived("id", "name", "total", "WohnOrt"))
 
 
 def test_changed_type__names_the_cure() -> None:
     cfg = shop()
-    recorded = plan_of(cfg, arrived("id", "name", "total", total="int"))["recorded"]
-    plan = plan_of(cfg, arrived("id", "name", "total"), recorded)
-    assert config_drift(cfg, plan, recorded) == [
+    recorded = roles_of(cfg, arrived("id", "name", "total", total="int"))["recorded"]
+    roles = roles_of(cfg, arrived("id", "name", "total"), recorded)
+    assert config_drift(cfg, roles, recorded) == [
         "column `total` was int and is now string in the source (declare `data_type: int` for it "
         "in the YAML: values are cast to it, and one that cannot be is a reject)"
     ]
     # a type that the YAML changed is taken back there
     recorded["columns"][0]["type"] = "string"
-    assert config_drift(cfg, plan, recorded)[0] == ("column `id` was string and is now bigint")
+    assert config_drift(cfg, roles, recorded)[0] == ("column `id` was string and is now bigint")
 
 
 def test_earlier_extract__lacks_what_came_later() -> None:
     """What came later is NULL there, and what was dropped since is carried; the next extract must have the one and is told of the other."""
     cfg, whole = shop(), arrived("id", "name", "total", "zip")
-    recorded = plan_of(cfg, whole)["recorded"]
+    recorded = roles_of(cfg, whole)["recorded"]
     assert "lacks" not in recorded
     with pytest.raises(MacroError, match="column `name` of the YAML is not in the extract"):
-        plan_of(cfg, arrived("id", "total"), recorded)
+        roles_of(cfg, arrived("id", "total"), recorded)
     earlier = {**recorded, "not_yet": ["name", "zip"], "is_past": True}
-    plan = plan_of(cfg, arrived("id", "total"), earlier)
-    assert config_drift(cfg, plan, earlier) == []
-    assert plan["recorded"]["lacks"] == ["name", "zip"]
-    (drift,) = config_drift(cfg, plan_of(cfg, whole[:3], recorded), recorded)
+    roles = roles_of(cfg, arrived("id", "total"), earlier)
+    assert config_drift(cfg, roles, earlier) == []
+    assert roles["recorded"]["lacks"] == ["name", "zip"]
+    (drift,) = config_drift(cfg, roles_of(cfg, whole[:3], recorded), recorded)
     assert drift.startswith("compared column `zip` is no longer in the extract")
     assert drift.endswith("dbt run-operation rehash --args '{entity: shop, drop: [zip]}'")
     recorded["columns"][3] |= {"role": "ignored", "dropped": True}
-    plan = plan_of(cfg, whole, {**recorded, "is_past": True})
-    assert config_drift(cfg, plan, recorded) == []
-    assert plan["columns"][3]["source_name"] == "zip"
-    drift = config_drift(cfg, plan_of(cfg, whole, recorded), recorded)
+    roles = roles_of(cfg, whole, {**recorded, "is_past": True})
+    assert config_drift(cfg, roles, recorded) == []
+    assert roles["columns"][3]["source_name"] == "zip"
+    drift = config_drift(cfg, roles_of(cfg, whole, recorded), recorded)
     assert drift == ["column `zip` was ignored and is now compared"]
 
 
@@ -450,43 +452,43 @@ def test_earlier_extract__column_that_is_required_since() -> None:
     cfg, whole = shop(), arrived("id", "name", "total")
     for column in cfg["columns"]:
         column["not_null"] = column["name"] == "name"
-    recorded = plan_of(cfg, whole)["recorded"]
+    recorded = roles_of(cfg, whole)["recorded"]
     earlier = {**recorded, "not_yet": ["name"], "is_past": True}
-    plan = plan_of(cfg, arrived("id", "total"), earlier)
-    assert [each["not_null"] for each in plan["columns"]] == [True, False, False]
+    roles = roles_of(cfg, arrived("id", "total"), earlier)
+    assert [each["not_null"] for each in roles["columns"]] == [True, False, False]
     # also where it is yielded all the same, by JSON or a SELECT
-    plan = plan_of(cfg, whole, earlier)
-    assert [each["not_null"] for each in plan["columns"]] == [True, False, False]
-    assert plan["recorded"]["lacks"] == ["name"]
+    roles = roles_of(cfg, whole, earlier)
+    assert [each["not_null"] for each in roles["columns"]] == [True, False, False]
+    assert roles["recorded"]["lacks"] == ["name"]
 
 
 def test_earlier_extract__of_before_a_column_was_widened() -> None:
     """Its values are taken as the wider type; the next extract is told to declare one."""
     cfg, names = shop(), ("id", "name", "total", "zip")
-    recorded = plan_of(cfg, arrived(*names, zip="bigint"))["recorded"]
+    recorded = roles_of(cfg, arrived(*names, zip="bigint"))["recorded"]
     narrow = arrived(*names, zip="int")
-    (drift,) = config_drift(cfg, plan_of(cfg, narrow, recorded), recorded)
+    (drift,) = config_drift(cfg, roles_of(cfg, narrow, recorded), recorded)
     assert drift.startswith("column `zip` was bigint and is now int in the source")
     earlier = {**recorded, "is_past": True}
-    plan = plan_of(cfg, narrow, earlier)
-    assert config_drift(cfg, plan, earlier) == []
-    assert (plan["columns"][3]["type"], plan["columns"][3]["source_type"]) == ("bigint", "int")
-    assert plan_of(cfg, arrived(*names), earlier)["columns"][3]["type"] == "string"
+    roles = roles_of(cfg, narrow, earlier)
+    assert config_drift(cfg, roles, earlier) == []
+    assert (roles["columns"][3]["type"], roles["columns"][3]["source_type"]) == ("bigint", "int")
+    assert roles_of(cfg, arrived(*names), earlier)["columns"][3]["type"] == "string"
 
 
 def test_dropped_column__keeps_its_type_and_its_role() -> None:
     """An extract of before may have it as text; another rehash compares it no more than the one that dropped it."""
     _macros, cfg = load_macros(*SQL_FOLDERS, "operations"), shop()
-    recorded = plan_of(cfg, arrived("id", "name", "total", "zip", zip="int"))["recorded"]
+    recorded = roles_of(cfg, arrived("id", "name", "total", "zip", zip="int"))["recorded"]
     dropped = rehashed_config(cfg, recorded, ["zip"], [])
     again = rehashed_config({**cfg, "hash": "sha256"}, dropped, [], [])
     for config in (dropped, again):
         (found,) = [each for each in config["columns"] if each["name"] == "zip"]
         assert (found["role"], found["dropped"]) == ("ignored", True)
     past = {**dropped, "is_past": True}
-    plan = plan_of(cfg, arrived("id", "name", "total", "zip"), past)
-    assert config_drift(cfg, plan, past) == []
-    assert (plan["columns"][3]["type"], plan["columns"][3]["source_type"]) == ("int", "string")
+    roles = roles_of(cfg, arrived("id", "name", "total", "zip"), past)
+    assert config_drift(cfg, roles, past) == []
+    assert (roles["columns"][3]["type"], roles["columns"][3]["source_type"]) == ("int", "string")
 
 
 def test_rehashed_config__keeps_what_is_required() -> None:
@@ -494,9 +496,9 @@ def test_rehashed_config__keeps_what_is_required() -> None:
     macros, cfg = load_macros(*SQL_FOLDERS, "operations"), shop()
     for column in cfg["columns"]:
         column["not_null"] = column["name"] in ("total", "zip")
-    recorded = plan_of(cfg, arrived("id", "name", "total", "zip"))["recorded"]
+    recorded = roles_of(cfg, arrived("id", "name", "total", "zip"))["recorded"]
     rehashed = rehashed_config({**cfg, "hash": "sha256"}, recorded, ["zip"], [])
-    stored = macros["recorded_plan"](rehashed, cfg)["stored"]
+    stored = macros["recorded_roles"](rehashed, cfg)["stored"]
     assert [each["name"] for each in stored if each["not_null"]] == ["id", "total"]
 
 
@@ -510,25 +512,25 @@ def test_drift__spelling_and_order_are_none() -> None:
         node = {"alias": "shop", "schema": "s", "columns": {n: {"name": n} for n in names}}
         return macros["entity_config"]({**node, "config": {**cdc(**settings), "unique_key": keys}})
 
-    def plan_in(cfg: Any, recorded: Any) -> Any:
+    def roles_in(cfg: Any, recorded: Any) -> Any:
         if cfg["extract"] == "events":
-            return macros["event_plan"](cfg, found, {}, recorded)
-        return macros["column_plan"](cfg, arrived(*names), {}, recorded)
+            return macros["event_roles"](cfg, found, {}, recorded)
+        return macros["column_roles"](cfg, arrived(*names), {}, recorded)
 
     for settings in ({**CSV}, {**CSV, "extract": "delta"}, {**EVENTS}):
-        recorded = plan_in(read(settings, ["id", "name"]), None)["recorded"]
+        recorded = roles_in(read(settings, ["id", "name"]), None)["recorded"]
         cfg = read(settings, ["NAME", "id"])
-        plan = plan_in(cfg, recorded)
-        assert [column["name"] for column in plan["keys"]] == ["id", "name"]
-        assert config_drift(cfg, plan, recorded) == []
+        roles = roles_in(cfg, recorded)
+        assert [column["name"] for column in roles["keys"]] == ["id", "name"]
+        assert config_drift(cfg, roles, recorded) == []
         cfg = read(settings, ["name", "total"])
-        (drift,) = config_drift(cfg, plan_in(cfg, recorded), recorded)
+        (drift,) = config_drift(cfg, roles_in(cfg, recorded), recorded)
         assert drift == "unique_key was id, name and is now name, total"
 
     def drift_of(first: Any, second: Any) -> Any:
-        recorded = plan_in(read({**EVENTS, "sequence_by": first}, ["id"]), None)["recorded"]
+        recorded = roles_in(read({**EVENTS, "sequence_by": first}, ["id"]), None)["recorded"]
         cfg = read({**EVENTS, "sequence_by": second}, ["id"])
-        return config_drift(cfg, plan_in(cfg, recorded), recorded)
+        return config_drift(cfg, roles_in(cfg, recorded), recorded)
 
     assert drift_of("seq", "SEQ") == drift_of(["coalesce(a, b)"], " COALESCE(A, b)") == []
     assert drift_of("`seq`", "Seq") == []
@@ -536,32 +538,32 @@ def test_drift__spelling_and_order_are_none() -> None:
         assert drift_of(first, second) == [f"sequence_by was {first} and is now {second}"]
 
 
-def test_sequence_plan() -> None:
-    plan = sequence_plan
+def test_sequence_change() -> None:
+    changed = sequence_change
     cfg = {"sequence_by": ["at", "n"], "file_format": "delta"}
 
     def of(first: str, second: str = "int") -> str:
         return f"struct<sequence_1:{first},sequence_2:{second},is_stream:boolean,position:array<bigint>>"
 
     nothing: dict[str, Any] = {"wider": {}, "casts": {}, "drift": [], "errors": []}
-    assert plan(cfg, of("timestamp"), None) == plan(cfg, of("date"), of("date")) == nothing
-    wider = plan(cfg, of("decimal(12,2)", "bigint"), of("decimal(9,2)", "int"))
+    assert changed(cfg, of("timestamp"), None) == changed(cfg, of("date"), of("date")) == nothing
+    wider = changed(cfg, of("decimal(12,2)", "bigint"), of("decimal(9,2)", "int"))
     assert wider == nothing | {"wider": {"sequence_1": "decimal(12,2)", "sequence_2": "bigint"}}
-    assert plan(cfg, of("date"), of("date", "bigint")) == nothing | {"casts": {1: "bigint"}}
-    assert plan(cfg, of("string"), of("timestamp"))["drift"] == [
+    assert changed(cfg, of("date"), of("date", "bigint")) == nothing | {"casts": {1: "bigint"}}
+    assert changed(cfg, of("string"), of("timestamp"))["drift"] == [
         "sequence_by: `at` was timestamp and is now string (declare `data_type: timestamp` for the column "
         "in the YAML, or cast it in the SELECT of the model)"
     ]
     for unordered in ("map<string,string>", "array<map<string,int>>", "variant", "void"):
-        assert plan(cfg, of(unordered), None)["errors"] == [
+        assert changed(cfg, of(unordered), None)["errors"] == [
             f"sequence_by: `at` is of type {unordered}, which cannot order rows. Name a column "
             "or an expression of another type"
         ]
     # of a text that nothing says to be one: as the order of letters no time and no number has its own
-    (error,) = plan(cfg, of("string", "string"), None, ["at"])["errors"]
+    (error,) = changed(cfg, of("string", "string"), None, ["at"])["errors"]
     assert error.startswith("sequence_by: `at` comes as text. As text, '10' is before '9'")
-    assert plan(cfg, of("string", "string"), None, ["other"]) == nothing
-    ordered = plan(cfg, of("struct<map_id:int,variant:int,interval_x:date>"), None)
+    assert changed(cfg, of("string", "string"), None, ["other"]) == nothing
+    ordered = changed(cfg, of("struct<map_id:int,variant:int,interval_x:date>"), None)
     assert ordered == nothing
 
 
@@ -590,7 +592,7 @@ def test_refused_names(name: str) -> None:
     cfg = macros["entity_config"](node)
     for whose, read in {
         "": lambda: macros["entity_config"]({**node, "columns": {name: {"name": name}}}),
-        " of the extract": lambda: macros["column_plan"](cfg, arrived("id", name), {}, None),
+        " of the extract": lambda: macros["column_roles"](cfg, arrived("id", name), {}, None),
     }.items():
         with pytest.raises(MacroError, match=re.escape(said.format(whose))):
             read()
@@ -618,11 +620,11 @@ def test_layout_by_no_column(setting: str) -> None:
         )
         columns = {name: {"name": name, "type": "string"} for name in ("id", "region")}
         if kind is CSV:
-            macros["column_plan"](cfg, list(columns.values()), {}, None, " of 2026-03-04")
+            macros["column_roles"](cfg, list(columns.values()), {}, None, " of 2026-03-04")
             return
         found = {"names": [*columns], "schemas": {}, "ddl": None, "renames": {}, "refused": []}
         found |= {"arrived": None, "has_schemaless": True, "inferred": {}}
-        macros["event_plan"](cfg, found, {}, None)
+        macros["event_roles"](cfg, found, {}, None)
 
     for kind, lacks in [(CSV, "is not in the extract of 2026-03-04"), (EVENTS, "no event has")]:
         planned(kind, "Region", "_operation", "id.a")
@@ -659,12 +661,12 @@ def test_events__columns_of_settings() -> None:
         found = {"names": [*columns], "schemas": {}, "ddl": None, "renames": {}, "refused": []}
         found |= {"arrived": columns if typed else None, "has_schemaless": True, "inferred": {}}
         found["to_come"] = [*to_come]
-        return macros["event_plan"](macros["entity_config"](node), found, {}, recorded)
+        return macros["event_roles"](macros["entity_config"](node), found, {}, recorded)
 
-    plan = planned("id name _commit_id", columns={"exclude": ["_commit_id"]})
-    assert [column["name"] for column in plan["source_columns"]] == ["id", "name"]
+    roles = planned("id name _commit_id", columns={"exclude": ["_commit_id"]})
+    assert [column["name"] for column in roles["source_columns"]] == ["id", "name"]
     # it need not come again
-    planned("id name", plan["recorded"], columns={"exclude": ["_commit_id"]})
+    planned("id name", roles["recorded"], columns={"exclude": ["_commit_id"]})
     for settings, problem in [
         ({}, "column `_commit_id` of the events is reserved"),
         ({"columns": {"exclude": ["_commit_id", "nam"]}}, "columns names column `nam`, which no event has; did you mean `name`?"),
@@ -700,11 +702,11 @@ def test_events__columns_left_out_stay_readable() -> None:
         found = {"names": [*found_types], "schemas": {}, "ddl": None, "renames": {}, "refused": []}
         found |= {"arrived": None, "has_schemaless": True, "inferred": found_types, **changes}
         cfg = macros["entity_config"](node)
-        return macros["event_plan"](cfg, found, {}, recorded)
+        return macros["event_roles"](cfg, found, {}, recorded)
 
-    def readable(plan: Any) -> dict[str, str]:
-        assert [column["name"] for column in plan["columns"]] == ["id"]
-        return {column["name"]: column["type"] for column in plan["source_columns"]}
+    def readable(roles: Any) -> dict[str, str]:
+        assert [column["name"] for column in roles["columns"]] == ["id"]
+        return {column["name"]: column["type"] for column in roles["source_columns"]}
 
     first = planned({"id": "bigint", "gone": "boolean"})
     second = planned({"id": "bigint", "at": "bigint"}, first["recorded"])
@@ -728,7 +730,7 @@ def test_events__columns_left_out_later_stay() -> None:
         node["config"] = cdc(**{**EVENTS, "format": "canonical", **settings})
         found = {"names": [*types], "schemas": {}, "ddl": None, "renames": {}, "refused": []}
         found |= {"arrived": None, "has_schemaless": True, "inferred": types}
-        return macros["event_plan"](macros["entity_config"](node), found, {}, recorded)
+        return macros["event_roles"](macros["entity_config"](node), found, {}, recorded)
 
     types = {"id": "bigint", "name": "string", "email": "string", "at": "bigint"}
     wide = planned(types, ignore=["at"], sensitive=["email"])
@@ -759,8 +761,8 @@ def test_events__rules_are_not_for_what_deletes() -> None:
     more = {"format": "canonical", "apply_as_deletes": "gone", "apply_as_truncates": "emptied"}
     config = cdc(**{**EVENTS, **more, "on_reject": "quarantine", "rules": [rule]})
     cfg = macros["entity_config"]({"alias": "shop", "schema": "s", "columns": {}, "config": config})
-    plan = {"keys": [], "columns": [], "source_columns": [], "keyed": True, "typed": True}
-    reasons = macros["event_reject_reasons"](cfg, plan, [])
+    roles = {"keys": [], "columns": [], "source_columns": [], "keyed": True, "typed": True}
+    reasons = macros["event_reject_reasons"](cfg, roles, [])
     (condition,) = [one["condition"] for one in reasons if "rule: " in one["text"]]
     rows = "(values ('row', 'UPDATE', {}, -1)) as t(_kind, _operation, gone, emptied, n)"
     with duckdb.connect() as db:
@@ -780,8 +782,8 @@ def test_events__choice_of_columns_without_key() -> None:
     """Rows are found by all values that are stored, so that the choice stays what it was."""
 
     def drift(recorded_type: str | None, stays: bool, keyed: bool = False) -> Any:
-        plan = {"keyed": keyed, "columns": [{"name": "B", "recorded_type": recorded_type, "stays": stays}]}  # fmt: skip
-        return choice_drift(plan, {"excluded": ["b"]})
+        roles = {"keyed": keyed, "columns": [{"name": "B", "recorded_type": recorded_type, "stays": stays}]}  # fmt: skip
+        return choice_drift(roles, {"excluded": ["b"]})
 
     assert drift("int", False) == [] == drift("int", True, keyed=True)
     assert "columns leaves out `B`, which it took so far" in drift("int", True)[0]
@@ -792,10 +794,10 @@ def test_new_columns() -> None:
 
     def told(cfg: dict[str, Any], names: str, of_file: str, recorded: Any) -> tuple[Any, Any]:
         source = arrived(*names.split())
-        plan = plan_of(cfg, source, recorded)
+        roles = roles_of(cfg, source, recorded)
         left_out = left_out_columns(of_file.split(), source, recorded)
-        plan["recorded"]["left_out"] = left_out
-        return new_columns(cfg, plan, recorded), plan["recorded"]
+        roles["recorded"]["left_out"] = left_out
+        return new_columns(cfg, roles, recorded), roles["recorded"]
 
     nothing: dict[str, list[str]] = {"short": [], "long": []}
     csv, known = shop(), "id name total"

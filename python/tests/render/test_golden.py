@@ -11,7 +11,7 @@ import pytest
 
 from dbt.adapters.tidemark.errors import MacroError
 from tidemark.rules.commits import judged_state
-from tidemark.shred import canonical
+from tidemark.shred import enriched
 
 from ..rendering import load_sql_macros, relation
 
@@ -58,7 +58,7 @@ class Entity:
         }
         config = {"unique_key": "id", "meta": {"tidemark": tidemark}}
         self.cfg = macros["entity_config"]({**MODEL, "alias": name, "config": config})
-        self.plan = macros["column_plan"](self.cfg, ARRIVED, TYPES, None)
+        self.roles = macros["column_roles"](self.cfg, ARRIVED, TYPES, None)
         self.relations = macros["side_relations"](relation("shop", name))
 
 
@@ -93,9 +93,9 @@ class Events:
             "has_schemaless": True,
             "inferred": {},
         }
-        self.plan = macros["event_plan"](self.cfg, found, TYPES, None)
+        self.roles = macros["event_roles"](self.cfg, found, TYPES, None)
         if self.cfg["sequence_by"]:
-            self.plan["sequence_type"] = SEQUENCE
+            self.roles["sequence_type"] = SEQUENCE
         self.relations = macros["side_relations"](relation("shop", name))
 
 
@@ -178,7 +178,7 @@ SCOPED_IN_TURNS = {
 
 
 def staged(e: Entity) -> Any:
-    return ("staged_rows_sql", e.cfg, e.plan, "select * from arrived")
+    return ("staged_rows_sql", e.cfg, e.roles, "select * from arrived")
 
 
 RULES = [
@@ -190,14 +190,14 @@ RULES = [
 def classified(
     e: Entity, existing: str | None = "existing", date: str | None = "2026-03-04"
 ) -> Any:
-    return ("classified_rows_sql", e.cfg, e.plan, "staged", existing, date)
+    return ("classified_rows_sql", e.cfg, e.roles, "staged", existing, date)
 
 
 def revised(e: Entity) -> Any:
     return (
         "revised_rows_sql",
         e.cfg,
-        e.plan,
+        e.roles,
         e.relations,
         {"changed": "changed", "logged": "logged"},
         LATE,
@@ -208,7 +208,7 @@ def current(e: Entity, stored_rows: Any, few_touched: bool = False) -> Any:
     return (
         "current_rows_sql",
         e.cfg,
-        e.plan,
+        e.roles,
         e.relations,
         {"touched": "select * from changes", "stored": stored_rows},
         {**FORWARD, "few_touched": few_touched},
@@ -216,18 +216,18 @@ def current(e: Entity, stored_rows: Any, few_touched: bool = False) -> Any:
 
 
 def appended(e: Entity, load: dict[str, Any]) -> Any:
-    names = load_sql_macros()["slice_columns"](e.plan)
+    names = load_sql_macros()["slice_columns"](e.roles)
     return ("delta__append_to_log", e.relations, names, "changes", load)
 
 
 def merged(e: Entity, load: dict[str, Any]) -> Any:
-    return ("delta__merge_into_current", e.cfg, e.plan, e.relations, load)
+    return ("delta__merge_into_current", e.cfg, e.roles, e.relations, load)
 
 
 def feed(e: Any, **more: Any) -> dict[str, Any]:
     return {
         "cfg": e.cfg,
-        "plan": e.plan,
+        "roles": e.roles,
         "relations": e.relations,
         "commits": STATES,
         "from": COMMIT,
@@ -309,21 +309,21 @@ RECONCILED = [
 CASES: dict[str, tuple[Any, ...]] = {
     "staged_rows_sql.plain": staged(PLAIN),
     "staged_rows_sql.sensitive": staged(FULL),
-    "failed_values_sql": ("failed_values_sql", FULL.cfg, FULL.plan, "select * from arrived"),
+    "failed_values_sql": ("failed_values_sql", FULL.cfg, FULL.roles, "select * from arrived"),
     "classified_rows_sql.full": classified(FULL),
     "classified_rows_sql.delta": classified(DELTA),
     "classified_rows_sql.scoped": classified(SCOPED),
     "classified_rows_sql.labelled": classified(PLAIN, date=None),
-    "ruled_rows_sql.two": ("ruled_rows_sql", {"rules": RULES}, PLAIN.plan, "staged"),
+    "ruled_rows_sql.two": ("ruled_rows_sql", {"rules": RULES}, PLAIN.roles, "staged"),
     "rule_counts_sql.two": ("rule_counts_sql", {"rules": RULES}, "staged"),
-    "staged_changes_sql": ("staged_changes_sql", PLAIN.plan, "labelled", FORWARD),
+    "staged_changes_sql": ("staged_changes_sql", PLAIN.roles, "labelled", FORWARD),
     "classified_rows_sql.first": classified(PLAIN, None),
     "classified_rows_sql.without_changed_columns": classified(
         Entity("people", changed_columns=False, sensitive=[])
     ),
     "planned_samples_sql.forward": (
         "planned_samples_sql",
-        FULL.plan,
+        FULL.roles,
         "changed",
         "_business_date = date'2026-03-04'",
         "select * from existing",
@@ -331,7 +331,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "planned_samples_sql.late": (
         "planned_samples_sql",
-        PLAIN.plan,
+        PLAIN.roles,
         "changes",
         "_business_date = date'2026-03-04' and _supersedes is null",
         None,
@@ -346,32 +346,32 @@ CASES: dict[str, tuple[Any, ...]] = {
         FULL.relations["current"],
         {
             "added": [{"name": "new one", "type": "int"}, {"name": "loaded_at", "type": "date"}],
-            "widened": [{**FULL.plan["stored"][1], "from": "int"}],
+            "widened": [{**FULL.roles["stored"][1], "from": "int"}],
             "left": [{"name": "loaded_at", "type": "timestamp"}],
         },
     ),
     "rows_before_events_sql": (
         "rows_before_events_sql",
-        KEYED.plan,
+        KEYED.roles,
         KEYED.relations["current"],
         "changes",
     ),
-    "existing_rows_sql.plain": ("existing_rows_sql", PLAIN.cfg, PLAIN.plan, PLAIN.relations),
+    "existing_rows_sql.plain": ("existing_rows_sql", PLAIN.cfg, PLAIN.roles, PLAIN.relations),
     "existing_rows_sql.sensitive_soft_delete": (
         "existing_rows_sql",
         SOFT.cfg,
-        SOFT.plan,
+        SOFT.roles,
         SOFT.relations,
     ),
     "existing_rows_sql.sensitive_not_compared": (
         "existing_rows_sql",
         LOOSE.cfg,
-        LOOSE.plan,
+        LOOSE.roles,
         LOOSE.relations,
     ),
     "sensitive_of_current_sql.events_by_change": (
         "sensitive_of_current_sql",
-        APART.plan,
+        APART.roles,
         APART.relations["log"],
         APART.relations["sensitive"],
         True,
@@ -393,8 +393,8 @@ CASES: dict[str, tuple[Any, ...]] = {
     "revised_rows_sql.in_turns": (*revised(PLAIN)[:-1], IN_TURNS),
     "revised_rows_sql.scoped": (*revised(SCOPED)[:-1], SCOPED_IN_TURNS),
     "count_changes_sql.scoped": ("count_changes_sql", SCOPED.cfg, "classified", "existing"),
-    "touched_rows_sql.forward": ("touched_rows_sql", FULL.plan, FULL.relations, FORWARD),
-    "touched_rows_sql.correction": ("touched_rows_sql", FULL.plan, FULL.relations, LATE),
+    "touched_rows_sql.forward": ("touched_rows_sql", FULL.roles, FULL.relations, FORWARD),
+    "touched_rows_sql.correction": ("touched_rows_sql", FULL.roles, FULL.relations, LATE),
     "current_rows_sql.rebuild": current(PLAIN, None),
     "current_rows_sql.few_touched": current(PLAIN, "stored", few_touched=True),
     "current_rows_sql.tagged_full": current(TAGGED, "stored"),
@@ -414,14 +414,14 @@ CASES: dict[str, tuple[Any, ...]] = {
         "updated_rows_sql",
         PLAIN.relations["log"],
         ["id"],
-        PLAIN.plan["stored"],
+        PLAIN.roles["stored"],
         "2026-03-04",
         5,
     ),
     "rows_before_sql.extract": (
         "rows_before_sql",
         PLAIN.relations["log"],
-        PLAIN.plan["stored"],
+        PLAIN.roles["stored"],
         ["0a", "b'"],
         "2026-03-04",
     ),
@@ -453,7 +453,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "timeline_sql.before": ("timeline_sql", STATES, "shop.customers", 260304093000123),
     "entity_state_sql.dated": ("entity_state_sql", STATES, "shop.customers", "2026-03-04"),
     "entity_state_sql.undated": ("entity_state_sql", STATES, "shop.customers", None),
-    "history_view_sql.sensitive": ("history_view_sql", FULL.plan, FULL.relations),
+    "history_view_sql.sensitive": ("history_view_sql", FULL.roles, FULL.relations),
     "scd2.latest": ("scd2", CUSTOMERS),
     "scd2.known_at": ("scd2", CUSTOMERS, COMMIT),
     "scd2.empty": ("scd2", CUSTOMERS.incorporate(limit=0)),
@@ -516,11 +516,16 @@ CASES: dict[str, tuple[Any, ...]] = {
     "with_sensitive.current": ("with_sensitive", CUSTOMERS),
     "with_sensitive.history": ("with_sensitive", HISTORY),
     "with_sensitive.log": ("with_sensitive", LOG),
-    "scd2_state_sql.any": ("scd2_state_sql", STATES, "shop.customers_scd2", "shop.customers"),
+    "scd2_watermark_sql.any": (
+        "scd2_watermark_sql",
+        STATES,
+        "shop.customers_scd2",
+        "shop.customers",
+    ),
     "scd2_log_sql.any": ("scd2_log_sql", LOG, COMMIT),
     "scd2_log_sql.both_axes": ("scd2_log_sql", LOG, COMMIT, BOTH_AXES),
     "event_files_sql.known": ("event_files_sql", "/lake/shop", "shop.customers_of_events__landed"),
-    "logged_staging_sql.keyed": ("logged_staging_sql", KEYED.cfg, KEYED.plan, KEYED.relations),
+    "logged_staging_sql.keyed": ("logged_staging_sql", KEYED.cfg, KEYED.roles, KEYED.relations),
     "event_files_sql.undone": (
         "event_files_sql",
         "/lake/shop",
@@ -555,7 +560,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "table_events_sql.open_snapshot": (
         "table_events_sql",
         SEQUENCED.cfg,
-        SEQUENCED.plan,
+        SEQUENCED.roles,
         SEQUENCED.relations,
         "staged_in_sequence",
         {**LATE_EVENTS, "log": SEQUENCED.relations["log"], "open_snapshot": COMMIT},
@@ -563,14 +568,14 @@ CASES: dict[str, tuple[Any, ...]] = {
     "failed_event_values_sql": (
         "failed_event_values_sql",
         KEYED.cfg,
-        KEYED.plan,
+        KEYED.roles,
         "events",
         {"from": 7, "to": 9},
     ),
     "staged_events_sql.keyed": (
         "staged_events_sql",
         KEYED.cfg,
-        KEYED.plan,
+        KEYED.roles,
         "events",
         {"log": KEYED.relations["log"]},
         {"from": 7, "to": 9},
@@ -578,7 +583,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "staged_events_sql.decoded": (
         "staged_events_sql",
         KEYED.cfg,
-        {**KEYED.plan, "decoded": True},
+        {**KEYED.roles, "decoded": True},
         "decoded_events",
         {"log": KEYED.relations["log"]},
         {"from": None, "to": None},
@@ -586,7 +591,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "existing_events_sql.forward": (
         "existing_events_sql",
         KEYED.cfg,
-        KEYED.plan,
+        KEYED.roles,
         KEYED.relations,
         "staged_keys",
         EVENT_LOAD,
@@ -594,7 +599,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "existing_events_sql.late": (
         "existing_events_sql",
         SEQUENCED.cfg,
-        SEQUENCED.plan,
+        SEQUENCED.roles,
         SEQUENCED.relations,
         "staged_keys",
         LATE_EVENTS,
@@ -602,7 +607,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "tied_rows_sql.late": (
         "tied_rows_sql",
         SEQUENCED.cfg,
-        SEQUENCED.plan,
+        SEQUENCED.roles,
         SEQUENCED.relations,
         "staged_in_sequence",
         LATE_EVENTS,
@@ -613,19 +618,19 @@ CASES: dict[str, tuple[Any, ...]] = {
         SEQUENCED.relations["rejects"],
         "staged._reject_reason like 'tie: %'",
     ),
-    "any_tie_sql.keyed": ("any_tie_sql", SEQUENCED.cfg, SEQUENCED.plan, SEQUENCED.relations),
-    "replayed_keys_sql.forward": ("replayed_keys_sql", KEYED.cfg, KEYED.plan, SOURCES, EVENT_LOAD),
+    "any_tie_sql.keyed": ("any_tie_sql", SEQUENCED.cfg, SEQUENCED.roles, SEQUENCED.relations),
+    "replayed_keys_sql.forward": ("replayed_keys_sql", KEYED.cfg, KEYED.roles, SOURCES, EVENT_LOAD),
     "replayed_keys_sql.ignored": (
         "replayed_keys_sql",
         LOOSE_EVENTS.cfg,
-        LOOSE_EVENTS.plan,
+        LOOSE_EVENTS.roles,
         SOURCES,
         {**EVENT_LOAD, "carried": ["full name", "phone"]},
     ),
     "replayed_copies_sql.forward": (
         "replayed_copies_sql",
         KEYLESS.cfg,
-        KEYLESS.plan,
+        KEYLESS.roles,
         {**SOURCES, "staged": "staged_copies", "existing": "existing_copies"},
         EVENT_LOAD,
     ),
@@ -748,7 +753,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "last_pulls_sql.then": ("last_pulls_sql", STATES, "started_at <= timestamp_micros(7)"),
     "run_of_commit_sql.two": ("run_of_commit_sql", STATES, "shop.both", 7, ["shop.a", "shop.b"]),
     "unit_ends_sql.two": ("unit_ends_sql", STATES, ["shop.orders", "shop.order_lines"]),
-    "rollback_slice_sql.plain": ("rollback_slice_sql", PLAIN.plan, PLAIN.relations, COMMIT),
+    "rollback_slice_sql.plain": ("rollback_slice_sql", PLAIN.roles, PLAIN.relations, COMMIT),
     "undone_states_sql.both": (
         "undone_states_sql",
         STATES,
@@ -756,10 +761,10 @@ CASES: dict[str, tuple[Any, ...]] = {
         [7, 8],
         [5],
     ),
-    "touched_rows_sql.events": ("touched_rows_sql", KEYED.plan, KEYED.relations, FORWARD),
+    "touched_rows_sql.events": ("touched_rows_sql", KEYED.roles, KEYED.relations, FORWARD),
     "touched_rows_sql.kept_events": (
         "touched_rows_sql",
-        KEYED.plan,
+        KEYED.roles,
         KEYED.relations,
         {**FORWARD, "touched": "customers__slice"},
     ),
@@ -794,17 +799,17 @@ CASES: dict[str, tuple[Any, ...]] = {
         [FULL.relations["log"], FULL.relations["current"]],
         FULL.relations["rejects"],
     ),
-    "clean_state_sql.two_lengths": (
-        "clean_state_sql",
+    "clean_horizons_sql.two_lengths": (
+        "clean_horizons_sql",
         STATES,
         "shop.customers",
         {"superseded": "30 days", "history": "2 years"},
     ),
-    "cleaned_rows_sql.extract": ("cleaned_rows_sql", FULL.cfg, FULL.plan, LOG, COMMIT),
+    "cleaned_rows_sql.extract": ("cleaned_rows_sql", FULL.cfg, FULL.roles, LOG, COMMIT),
     "cleaned_rows_sql.events": (
         "cleaned_rows_sql",
         SEQUENCED.cfg,
-        SEQUENCED.plan,
+        SEQUENCED.roles,
         SEQUENCED.relations["log"],
         COMMIT,
     ),
@@ -816,13 +821,13 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "orphaned_sensitive_sql.extract": (
         "orphaned_sensitive_sql",
-        FULL.plan,
+        FULL.roles,
         FULL.relations,
         COMMIT,
     ),
     "erased_key_sql.typed": (
         "erased_key_sql",
-        FULL.plan["keys"],
+        FULL.roles["keys"],
         {"id": "'7'"},
     ),
     "erase_rows_sql.any": (
@@ -1013,10 +1018,10 @@ def test_golden(name: str, macros: dict[str, Any], golden: Callable[..., None]) 
     golden(name, macros[macro](*arguments))
 
 
-def test_canonical_columns__are_those_of_python(macros: dict[str, Any]) -> None:
-    columns = macros["canonical_columns"]()
-    assert [(each["name"], each["type"]) for each in columns] == list(canonical.TYPES.items())
-    assert macros["fingerprint_ignore"]() == list(canonical.LEFT_OUT)
+def test_enriched_columns__are_those_of_python(macros: dict[str, Any]) -> None:
+    columns = macros["enriched_columns"]()
+    assert [(each["name"], each["type"]) for each in columns] == list(enriched.TYPES.items())
+    assert macros["fingerprint_ignore"]() == list(enriched.LEFT_OUT)
 
 
 def test_erased_rows_expr__looks_for_what_a_table_has(macros: dict[str, Any]) -> None:
@@ -1230,14 +1235,14 @@ def test_is_sensitive_by_change(
     cfg = macros["entity_config"]({**MODEL, "columns": columns, "config": config})
     of_settings = macros["sensitive_columns_of"](cfg)
     assert macros["is_sensitive_by_change"](of_settings) is by_change
-    plan = macros["column_plan"](cfg, ARRIVED, TYPES, None)
-    assert macros["is_sensitive_by_change"](plan["sensitive"]) is by_change
+    roles = macros["column_roles"](cfg, ARRIVED, TYPES, None)
+    assert macros["is_sensitive_by_change"](roles["sensitive"]) is by_change
 
 
 def test_is_sensitive_by_change__of_events() -> None:
     macros = load_sql_macros()
     for events, by_change in ((APART, False), (Events("loose", sensitive=["phone"], ignore=["phone"]), True)):  # fmt: skip
-        for columns in (macros["sensitive_columns_of"](events.cfg), events.plan["sensitive"]):
+        for columns in (macros["sensitive_columns_of"](events.cfg), events.roles["sensitive"]):
             assert macros["is_sensitive_by_change"](columns) is by_change
 
 

@@ -18,7 +18,7 @@ from tests.ordinary_months import (
 )
 from tests.usual import Load, unusual_counts
 from tidemark.errors import ConfigError
-from tidemark.state.calendar import missing_dates
+from tidemark.read.calendar import missing_dates
 
 MONDAY = dt.date(2026, 1, 5)
 

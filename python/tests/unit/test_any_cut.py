@@ -57,7 +57,7 @@ class Shop:
             "names": list(TYPES), "schemas": {}, "ddl": None, "arrived": None, "renames": {}, "refused": [], "has_schemaless": True,
             "inferred": {},
         }  # fmt: skip
-        self.plan = MACROS["event_plan"](self.cfg, found, TYPES, None)
+        self.plan = MACROS["event_roles"](self.cfg, found, TYPES, None)
         sides = ("current", "log", "sensitive")
         self.relations = {name: f"shop__{name}" for name in sides}
         self.columns_of = {

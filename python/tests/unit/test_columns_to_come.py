@@ -1,4 +1,4 @@
-"""What a plan changes about the columns of a table that is there."""
+"""What a load changes about the columns of a table that is there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.macros import load_macros, warehouse_of
 from tidemark.errors import DataError
 from tidemark.pipeline.extracts import columns_not_yet
-from tidemark.rules.event_plan import check_known_columns
+from tidemark.rules.event_roles import check_known_columns
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_changes_to_come(
         "key": False,
         "description": "",
     }
-    plan: dict[str, Any] = {
+    roles: dict[str, Any] = {
         "columns": [column],
         "added": [] if before else [column],
         "keyed": True,
@@ -49,7 +49,7 @@ def test_changes_to_come(
     }
     present = [{"name": "n", "type": found}] if found else []
     cfg = {"file_format": file_format}
-    to_come = load_macros("plan", "log")["changes_to_come"](cfg, plan, "log", present)
+    to_come = load_macros("plan", "log")["changes_to_come"](cfg, roles, "log", present)
     assert sorted(name for name, of in to_come.items() if of) == changes
 
 
@@ -69,15 +69,15 @@ def test_tables_of_a_key_alone_are_not_made(
 ) -> None:
     """Nothing tells the type of its columns, and it would stay what it is guessed to be."""
     cfg = {"entity": "orders", "table": "public.orders", "location": "x", "columns": declared}
-    plan = {"columns": [{"name": "id", "type": "string"}]}
+    roles = {"columns": [{"name": "id", "type": "string"}]}
     found = {"names": [], "ddl": None, "arrived": None, **found}
     if not is_refused:
-        check_known_columns(cfg, plan, found, recorded)
+        check_known_columns(cfg, roles, found, recorded)
         return
     with pytest.raises(
         DataError, match=r"orders: no events of public\.orders have landed at x yet"
     ):
-        check_known_columns(cfg, plan, found, recorded)
+        check_known_columns(cfg, roles, found, recorded)
 
 
 @pytest.mark.parametrize(

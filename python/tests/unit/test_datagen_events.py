@@ -16,7 +16,7 @@ from tidemark.datagen.cli import datagen
 from tidemark.datagen.events import write_events
 from tidemark.datagen.events_spec import KINDS, EventsSpec
 from tidemark.errors import ConfigError
-from tidemark.shred.canonical import (
+from tidemark.shred.enriched import (
     COLUMNS,
     ENTITIES,
     LEFT_OUT,

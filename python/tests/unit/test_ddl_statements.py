@@ -18,7 +18,7 @@ from tests.rendering import load_sql_macros
 from tidemark.errors import ConfigError, DataError
 from tidemark.pipeline import altering, events_statement
 from tidemark.rules.batches import batch_at, stretches_of
-from tidemark.rules.event_plan import aliases_of, names_to_come
+from tidemark.rules.event_roles import aliases_of, names_to_come
 from tidemark.rules.statement_texts import renames_column
 from tidemark.rules.statements import (
     canonical_statement,
@@ -614,7 +614,7 @@ def test_columns_go_back(
     if is_dropped:
         now, back = known("id", "b", "(b__dropped)"), known("id", "a", "b")
     stored, made = Stored({}), []
-    stored.macros["recorded_plan"] = lambda *_: {}
+    stored.macros["recorded_roles"] = lambda *_: {}
     monkeypatch.setattr(altering, "make_current", lambda *_: made.append("current"))
     monkeypatch.setattr(altering, "make_history_view", lambda *_: None)
     for dies in range(10):
@@ -690,7 +690,7 @@ def test_undo_statement(
     commit = {"kind": "load", "config": meant_by(stored, recorded, change)}
     stored.macros |= {
         "recorded_cfg": lambda cfg, _: cfg,
-        "recorded_plan": lambda *_: {"columns": [], "sensitive": [], "gone_sensitive": []},
+        "recorded_roles": lambda *_: {"columns": [], "sensitive": [], "gone_sensitive": []},
         "log_columns": lambda _: [{"name": name} for name in begun["log_table"]],
         "staging_columns": lambda *_: [{"name": name} for name in begun["staging"]],
         "sensitive_columns": lambda _: [],

@@ -13,14 +13,14 @@ import pytest
 
 from tidemark import dedup
 from tidemark.errors import ConfigError
-from tidemark.shred import canonical
+from tidemark.shred import enriched
 
-COLUMNS = [*canonical.COLUMNS, "_reject_reason", "_raw_payload"]
+COLUMNS = [*enriched.COLUMNS, "_reject_reason", "_raw_payload"]
 
 
 def test_import__needs_no_spark() -> None:
     code = (
-        "import sys, tidemark.shred.canonical, tidemark.dedup; assert 'pyspark' not in sys.modules"
+        "import sys, tidemark.shred.enriched, tidemark.dedup; assert 'pyspark' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -48,13 +48,13 @@ def test_preference__as_that_of_events() -> None:
         return (*map(micros, copy[:2]), copy[2])
 
     def micros(text: str | None) -> int | None:
-        moment = canonical.parse_timestamp(text)
+        moment = enriched.parse_timestamp(text)
         return moment and round(moment.replace(tzinfo=UTC).timestamp() * 1_000_000)
 
     def preference(
         copy: tuple[str | None, str | None, str],
     ) -> tuple[bool, datetime, bool, datetime, int]:
         event = {"etl_tstamp": copy[0], "collector_tstamp": copy[1]}
-        return canonical.preference(event, copy[2])
+        return enriched.preference(event, copy[2])
 
     assert sorted(copies, key=lambda c: order(row(c))) == sorted(copies, key=preference)

@@ -32,8 +32,8 @@ from tidemark.diff.model import Differences, TableDifference
 from tidemark.diff.rows import compare_rows
 from tidemark.diff.sides import Stored
 from tidemark.hashing.text import canonical_text
-from tidemark.state import delta, iceberg
-from tidemark.state.tables import TableNotReadable
+from tidemark.read import delta, iceberg
+from tidemark.read.tables import TableNotReadable
 
 from ..stored import CITIES, LOG, day, known_shop, logged, stand_in, write, write_loads
 
@@ -45,7 +45,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     known = stand_in(tmp_path, monkeypatch)
     entities = {**known.entities, "people": replace(CITIES, name="people", table="people", sensitive=("Phone",))}  # fmt: skip
     entities["cities_feed"] = replace(CITIES, name="cities_feed", kind="feed", table="cities_feed", key=())  # fmt: skip
-    monkeypatch.setattr("tidemark.state.cli.known_project", lambda *_: replace(known, entities=entities))  # fmt: skip
+    monkeypatch.setattr("tidemark.read.cli.known_project", lambda *_: replace(known, entities=entities))  # fmt: skip
     write_loads(tmp_path)
     return tmp_path
 
@@ -486,7 +486,7 @@ sys.modules["pyarrow"] = None
 from tidemark.diff.columns import Asked
 from tidemark.diff.rows import compare_rows
 from tidemark.diff.sides import Stored
-from tidemark.state.delta import open_table
+from tidemark.read.delta import open_table
 sides = [Stored(n, open_table({str(tmp_path)!r} + "/" + n), ("id", "v"), "t", ("id",)) for n in "ab"]
 print(compare_rows(*sides, Asked()).different)
 """
@@ -525,7 +525,7 @@ def test_report__has_a_section(shop: Path) -> None:
     keyed = replace(CITIES, name="one", table="one")
     known = replace(known_shop(shop), entities={"one": keyed})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tidemark.state.cli.known_project", lambda *_: known)
+        patch.setattr("tidemark.read.cli.known_project", lambda *_: known)
         page = shop / "page.html"
         done = CliRunner().invoke(cli.cli, ["report", "--diff", "one", "shop.two", "--output", str(page)])  # fmt: skip
         assert done.exit_code == 0, done.output
@@ -599,7 +599,7 @@ def test_page(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the page shows is what its commands print."""
     known = known_shop(shop)
     entities = {"customers": replace(CITIES, name="customers", table="customers")}
-    monkeypatch.setattr("tidemark.state.cli.known_project", lambda *_: replace(known, entities=entities))  # fmt: skip
+    monkeypatch.setattr("tidemark.read.cli.known_project", lambda *_: replace(known, entities=entities))  # fmt: skip
 
     def row(key: int, name: str, city: str | None, operation: str, number: int) -> dict[str, Any]:
         own = {"_key_hash": f"k{key}", "_row_hash": f"{name}{city}", "_operation": operation, "_eff_start_date": day(number)}  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from tests.macros import load_macros, warehouse_of
 from tidemark.errors import DataError
 from tidemark.pipeline import events_batch, events_source, extracts_source
-from tidemark.rules.event_plan import check_known_columns
+from tidemark.rules.event_roles import check_known_columns
 
 NO_SETTINGS = {
     "keys": ["Id"], "ignore": [], "sensitive": [], "partition_by": [], "cluster_by": [],

@@ -844,9 +844,9 @@ def test_load_of() -> None:
             "not_null": False,
         },
     ]
-    plan = {"columns": columns, "keys": columns[:1], "compared": [], "ignored": columns[1:]}
+    roles = {"columns": columns, "keys": columns[:1], "compared": [], "ignored": columns[1:]}
     load = load_of(
-        CFG, plan, {"business_date": "2026-01-01", "commit_id": 7},
+        CFG, roles, {"business_date": "2026-01-01", "commit_id": 7},
         {"files": ["/a.csv"], "stamps": [[7, 8]], "separator": ";", "fields": ["x", "Id"]},
     )  # fmt: skip
     assert load.columns == (

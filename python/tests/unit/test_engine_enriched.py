@@ -24,7 +24,7 @@ from tidemark.engine.enriched.covers import micros_of, why_not_enriched
 from tidemark.engine.enriched.entities import ODD, Reader, Undecided
 from tidemark.engine.enriched.lines import count_lines
 from tidemark.engine.header import stamp_of
-from tidemark.shred.canonical import CONTEXTS_SCHEMA, TYPES, to_json_line
+from tidemark.shred.enriched import CONTEXTS_SCHEMA, TYPES, to_json_line
 
 CFG = {
     "location": "landing",

@@ -15,13 +15,13 @@ from tidemark.pipeline import (
     events_batch,
     events_derive,
     events_moves,
-    events_plan,
+    events_roles,
     events_source,
     events_workers,
 )
 from tidemark.rules import batches
-from tidemark.rules import event_plan as rules
-from tidemark.rules.event_plan import names_to_come
+from tidemark.rules import event_roles as rules
+from tidemark.rules.event_roles import names_to_come
 
 Macros = dict[str, Any]
 
@@ -74,7 +74,7 @@ def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figur
         }
         for column in columns
     ]
-    plan = {
+    roles = {
         "columns": plan_columns,
         "keys": plan_columns[:1],
         "gone": [],
@@ -97,7 +97,7 @@ def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figur
     workers = {"prefilter_events": lambda *_: prefiltered, "stage_events": lambda *_: staged}
     warehouse = warehouse_of({**macros, "run_query": lambda _: [(False,)]}, **workers)
     stubs = {
-        "plan_stretch": lambda *_: plan,
+        "roles_of_stretch": lambda *_: roles,
         "tables_of": lambda *_: ["orders"],
         "reorders_ties": lambda *_: False,
         "freed_columns": lambda *_: [],
@@ -106,10 +106,10 @@ def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figur
     with pytest.MonkeyPatch.context() as patch:
         for name, stub in stubs.items():
             patch.setattr(events_workers, name, stub)
-        patch.setattr(events_plan, "is_retagged", lambda *_: False)
+        patch.setattr(events_roles, "is_retagged", lambda *_: False)
         batch = events_workers._landed_batch(warehouse, opened, [{}])
         found = events_workers._stage_in_workers(warehouse, opened, [{}], batch)
-    return found if isinstance(found, str) else found["plan"]["recorded"]["source"]["told"]
+    return found if isinstance(found, str) else found["roles"]["recorded"]["source"]["told"]
 
 
 def test_events_of_workers__a_column_with_default_that_is_new_at_the_source(macros: Macros) -> None:
@@ -172,10 +172,10 @@ def test_with_values__that_are_none(macros: Macros) -> None:
     told: list[str] = []
     macros["warn"] = lambda _, text: told.append(text)
     macros["run_query"] = lambda sql: [("'x'" in sql,)]
-    plan = {"columns": [{"name": "n", "type": "int", "key": False}]}
+    roles = {"columns": [{"name": "n", "type": "int", "key": False}]}
     fills = [{"column": "n", "default": text, "encoding": "number"} for text in ("1", "x")]
     opened = {"cfg": {"entity": "orders"}, "run": {}}
-    found = events_plan.with_values(warehouse_of(macros), opened, plan, fills)
+    found = events_roles.with_values(warehouse_of(macros), opened, roles, fills)
     assert [one["value"] for one in found] == ["try_cast('1' as int)", "try_cast('x' as int)"]
     assert told == ["the default of the new column `n` is not of type int. The existing rows have NULL"]  # fmt: skip
 
@@ -286,9 +286,9 @@ def test_warn_of_columns_without_key(
     told: list[str] = []
     macros["warn"] = lambda entity, text: told.append(f"{entity}: {text}")
     cfg = {"entity": "shop", "previous_names": {"c": "cc"}, "columns": [], "keys": []}
-    plan = {"compared": [{"name": "B"}, {"name": "c"}], "gone": [{"name": "d"}]}
+    roles = {"compared": [{"name": "B"}, {"name": "c"}], "gone": [{"name": "d"}]}
     statement = {"operation": "ALTER_TABLE", "effect": "none", **statement}
-    events_derive.warn_of_columns_without_key(warehouse_of(macros), cfg, plan, [statement])
+    events_derive.warn_of_columns_without_key(warehouse_of(macros), cfg, roles, [statement])
     assert [text.split("The source changed ")[1].split(", and the ")[0] for text in told] == ([expected] if expected else [])  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.tidemark.errors import MacroError
 from tests import captures
 from tests.rendering import load_sql_macros
-from tidemark.rules.event_plan import names_in_batch, new_in_schemas
+from tidemark.rules.event_roles import names_in_batch, new_in_schemas
 from tidemark.rules.source_types import connect_columns, ddl_columns
 
 
@@ -418,19 +418,19 @@ def test_new_in_schemas() -> None:
     def told(*names: str) -> dict[str, Any]:
         return {"source": {"told": list(names)}}
 
-    plan = [column("a", "string"), column("b")]
+    roles = [column("a", "string"), column("b")]
     # the first batch, then others
-    assert new(plan, None, "ab") == []
-    assert new(plan, None, "a", "ab") == [("b", 10)]
-    assert new(plan, told("a"), "ab") == [("b", 0)]
-    assert new(plan, told("a", "b"), "ab") == []
+    assert new(roles, None, "ab") == []
+    assert new(roles, None, "a", "ab") == [("b", 10)]
+    assert new(roles, told("a"), "ab") == [("b", 0)]
+    assert new(roles, told("a", "b"), "ab") == []
     # declared before the source had it
     assert new([column("b", "string")], told("a"), "ab") == [("b", 0)]
     # events from before and after it was added come again
     assert new([column("b", "string")], told("a", "b"), "a", "ab") == []
     # logs that do not tell what came
-    assert new(plan, {"excluded": []}, "ab") == [("b", 0)]
-    assert new(plan, {"excluded": ["b"]}, "ab") == []
+    assert new(roles, {"excluded": []}, "ab") == [("b", 0)]
+    assert new(roles, {"excluded": ["b"]}, "ab") == []
 
     came = {**batch("ac"), "names": ["D", "a"]}
     assert names_in_batch(came, told("b")) == ["a", "b", "c", "d"]

@@ -14,7 +14,7 @@ import pytest
 
 from tidemark.datagen.events import write_events
 from tidemark.datagen.events_spec import EventsSpec
-from tidemark.shred.canonical import COLUMNS, Event, parse_line, synthetic_id, to_json_line, to_line
+from tidemark.shred.enriched import COLUMNS, Event, parse_line, synthetic_id, to_json_line, to_line
 
 from ..functional.event_dedup_oracle import POPULATED, Batch, Claim, Kept, Loads, Outcome, Steps
 

@@ -36,12 +36,12 @@ def test_freed_columns__are_asked_for_where_something_may_differ(macros: Macros)
 
     def freed(column: dict[str, Any], **recorded: Any) -> Any:
         asked.clear()
-        plan = {"stored": [column]}
-        return freed_columns(warehouse_of(macros), opened(**recorded), plan), len(asked)
+        roles = {"stored": [column]}
+        return freed_columns(warehouse_of(macros), opened(**recorded), roles), len(asked)
 
     assert freed(NAME, marks_not_null=True) == ([], 0)
     assert freed(free, marks_not_null=True) == (["Name"], 1)
-    # a column that the plan has no more would be NULL in every row that comes
+    # a column that the load has no more would be NULL in every row that comes
     assert freed({**NAME, "name": "other"}, marks_not_null=True) == (["Name"], 1)
     assert freed(free, marks_not_null=True, columns=[free]) == ([], 0)
     # earlier versions did not record it

@@ -234,10 +234,10 @@ def test_readers__type_that_text_cannot_hold() -> None:
         casts.readers_of({"c": types.parse_type("array<int>")}, frozenset(), "UTC")
 
 
-def test_hash_plan__names_the_nearest_column() -> None:
+def test_hashing__names_the_nearest_column() -> None:
     kinds = {"icao": types.parse_type("string")}
     with pytest.raises(ConfigError, match=r"keys names column icoa.*did you mean icao"):
-        frames._HashPlan.of(kinds, ["icoa"], None, (), (), "md5")
+        frames._Hashing.of(kinds, ["icoa"], None, (), (), "md5")
 
 
 def test_payload__masks_sensitive_values() -> None:

@@ -11,13 +11,13 @@ import pytest
 import yaml
 
 from tidemark.capture.files import event_file
+from tidemark.read.mirrors import mirrors_of
+from tidemark.read.project import Entity
+from tidemark.read.show import notes
+from tidemark.read.status import Mirror, Seen, status_of
 from tidemark.replicator.lag import Lag, LagHistory, read_lags, thinned
 from tidemark.replicator.state import ReplicatorState, TableState
 from tidemark.report.collect import lag_rows
-from tidemark.state.mirrors import mirrors_of
-from tidemark.state.project import Entity
-from tidemark.state.show import notes
-from tidemark.state.status import Mirror, Seen, status_of
 
 MINUTE, DAY = 60.0, 86400.0
 NOW = 1_772_600_040.0
@@ -92,8 +92,8 @@ ORDERS = Entity("shop_orders", "cdc", "lake", "shop_orders")
     ("lag", "said"), [(None, []), (300.0, []), (1234.4, ["stale: 1,234 s behind its source, and"])]
 )
 def test_status__of_a_mirrored_table(lag: float | None, said: list[str]) -> None:
-    from .test_state import NOW as AT
-    from .test_state import commit
+    from .test_read import NOW as AT
+    from .test_read import commit
 
     load = commit(1, relation=ORDERS.relation, entity=ORDERS.name)
     found = status_of(ORDERS, [load], Seen(mirror=Mirror("shop", lag, 300.0)), AT)

@@ -9,8 +9,8 @@ from deltalake import DeltaTable
 
 from tests import iceberg_tables
 from tests.rendering import load_sql_macros, relation
-from tidemark.state.project import KnownProject
-from tidemark.state.tables import LAYOUT, TableNotReadable, Tables
+from tidemark.read.project import KnownProject
+from tidemark.read.tables import LAYOUT, TableNotReadable, Tables
 
 MACROS = load_sql_macros()
 COLUMNS = [{"name": "a", "type": "int"}]

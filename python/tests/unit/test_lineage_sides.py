@@ -85,8 +85,8 @@ def test_add_sides__what_is_the_projects_own_stays() -> None:
 
 def test_columns__all_of_the_log_and_of_rejects_are_described() -> None:
     macros = load_macros("expr", "config", "log")
-    plan = {"stored": [], "flow": "events", "sequence_by": ["x"], "sequence_type": "int"}
-    names = [column["name"] for column in macros["log_columns"](plan)]
+    roles = {"stored": [], "flow": "events", "sequence_by": ["x"], "sequence_type": "int"}
+    names = [column["name"] for column in macros["log_columns"](roles)]
     names += [column["name"] for column in macros["rejects_columns"]()]
     assert set(names) <= set(COLUMNS)
     assert all(re.search(r"\.$|…$", text) for text in COLUMNS.values())

@@ -16,7 +16,7 @@ from tidemark.hashing.types import TYPE_WORDS
 from tidemark.model.columns import reserved_columns
 from tidemark.model.entity import entity_settings
 from tidemark.model.settings import ENCODINGS, AtomicSettings, EventSettings
-from tidemark.shred.canonical import LEFT_OUT, TYPES
+from tidemark.shred.enriched import LEFT_OUT, TYPES
 
 VECTORS: Mapping[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
 
@@ -102,5 +102,5 @@ def test_lists_that_sql_has_too() -> None:
     assert macros["usual_truncates"]() == EventSettings.model_fields["apply_as_truncates"].default
     assert macros["deduplication_steps"]() == AtomicSettings.model_fields["deduplicate"].default
     assert macros["fingerprint_ignore"]() == [*LEFT_OUT]
-    columns = [(column["name"], column["type"]) for column in macros["canonical_columns"]()]
+    columns = [(column["name"], column["type"]) for column in macros["enriched_columns"]()]
     assert columns == [*TYPES.items()]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidemark.state.near_misses import describe_misses, near_misses
+from tidemark.read.near_misses import describe_misses, near_misses
 
 FOURTH = dt.date(2026, 3, 4)
 

@@ -19,7 +19,7 @@ from tidemark.operate import traces
 from tidemark.operate.call import Asked, Operation, operate, with_key
 from tidemark.operate.kept import given
 from tidemark.operations import batches, clean, rollback
-from tidemark.state.project import Entity, entities_of
+from tidemark.read.project import Entity, entities_of
 
 
 class Dbt:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tidemark.state.landed_lines import places_of
-from tidemark.state.project import Entity
-from tidemark.state.rejects import Reject, what_failed
-from tidemark.state.show import show_rejects
+from tidemark.read.landed_lines import places_of
+from tidemark.read.project import Entity
+from tidemark.read.rejects import Reject, what_failed
+from tidemark.read.show import show_rejects
 
 CSV = Entity(
     "kunden",

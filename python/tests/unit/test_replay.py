@@ -19,6 +19,8 @@ from tests.pages import blocks_of
 from tidemark import cli
 from tidemark.diff.markdown import as_markdown
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.read.commits import Commit
+from tidemark.read.project import Entity, KnownProject
 from tidemark.replay.chosen import (
     Asked,
     Replayed,
@@ -30,8 +32,6 @@ from tidemark.replay.chosen import (
 from tidemark.replay.compare import compared
 from tidemark.replay.loads import manifest_of_clones
 from tidemark.replay.show import show_replay
-from tidemark.state.commits import Commit
-from tidemark.state.project import Entity, KnownProject
 
 from ..stored import CITIES, COMMITS, NOW, day, known_shop, state, write, write_loads
 

@@ -13,11 +13,11 @@ from tidemark.errors import ConfigError
 from tidemark.model.enriched import atomic_settings
 from tidemark.model.look_ups import look_up_sql
 from tidemark.model.row_rules import row_rules
+from tidemark.read.commits import Commit
+from tidemark.read.project import Entity
+from tidemark.read.show import notes
+from tidemark.read.status import Seen, status_of
 from tidemark.rules.row_rules import broken_rules
-from tidemark.state.commits import Commit
-from tidemark.state.project import Entity
-from tidemark.state.show import notes
-from tidemark.state.status import Seen, status_of
 
 
 def read(

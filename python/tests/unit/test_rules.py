@@ -35,9 +35,9 @@ MODULES = {
         "types": "is_widening wider_type is_same_by_name",
         "order": "numbered_files",
         "guard": "deletes_too_much guarded_deletes rejects_too_many guarded_rejects most_rejects",
-        "column_plan": "column_plan",
-        "event_plan": (
-            "event_plan sequence_plan new_in_schemas names_in_batch names_to_come check_new_columns "
+        "column_roles": "column_roles",
+        "event_roles": (
+            "event_roles sequence_change new_in_schemas names_in_batch names_to_come check_new_columns "
             "check_known_columns identifying_names"
         ),
         "drift": (
@@ -69,8 +69,8 @@ def decoded(value: Any) -> Any:
 
 #: What macros asked other macros for, and a function is given
 GIVEN = {
-    "column_plan": ([None, None, None, None, ""], ["reserved_columns", "hash_recipe_version"]),
-    "event_plan": ([], ["reserved_event_columns", "hash_recipe_version"]),
+    "column_roles": ([None, None, None, None, ""], ["reserved_columns", "hash_recipe_version"]),
+    "event_roles": ([], ["reserved_event_columns", "hash_recipe_version"]),
     "identifying_names": ([], ["event_names"]),
 }
 

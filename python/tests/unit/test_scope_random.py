@@ -44,7 +44,7 @@ class Shops:
         self.db = db
         self.cfg = MACROS["entity_config"](MODEL)
         arrived = [{"name": name, "type": "string"} for name in TYPES]
-        self.plan = MACROS["column_plan"](self.cfg, arrived, TYPES, None)
+        self.roles = MACROS["column_roles"](self.cfg, arrived, TYPES, None)
         sides = ("log", "supplied", "rejects")
         self.relations = {name: f"shops__{name}" for name in sides}
         values = ", ".join(f"{name} varchar" for name in TYPES)
@@ -71,9 +71,9 @@ class Shops:
         existing = None
         if self.loads:
             until = str(max(earlier)) if earlier else None
-            self._make("existing", MACROS["state_at_sql"](self.plan, self.relations, until))
+            self._make("existing", MACROS["rows_at_date_sql"](self.roles, self.relations, until))
             existing = "existing"
-        sql = MACROS["classified_rows_sql"](cfg, self.plan, "staged", existing, str(day))
+        sql = MACROS["classified_rows_sql"](cfg, self.roles, "staged", existing, str(day))
         self._make("classified", sql)
         self._make("changed", MACROS["changed_rows_sql"]("classified"))
         rows = self._rows_to_log(cfg, load, is_late=bool(later) or day in self.loads)
@@ -109,9 +109,9 @@ class Shops:
         if not is_late:
             return "changed"
         day = load["business_date"]
-        self._make("logged", MACROS["logged_rows_sql"](self.plan, self.relations, "changed", day))
+        self._make("logged", MACROS["logged_rows_sql"](self.roles, self.relations, "changed", day))
         of = {"changed": "changed", "logged": "logged"}
-        self._make("revised", MACROS["revised_rows_sql"](cfg, self.plan, self.relations, of, load))
+        self._make("revised", MACROS["revised_rows_sql"](cfg, self.roles, self.relations, of, load))
         self.db.execute(
             f"update shops__log set _superseded_by = {self.commit_id} from revised where revised._supersedes = shops__log._commit_id "
             "and revised._key_hash = shops__log._key_hash and revised._business_date = shops__log._business_date"

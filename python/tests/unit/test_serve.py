@@ -27,6 +27,7 @@ from tidemark import cli
 from tidemark.failures import Failure, remember_failure
 from tidemark.home import tidemark_home
 from tidemark.progress import NodeProgress, ProgressWriter
+from tidemark.read.tables import TableNotReadable, Tables
 from tidemark.run.options import RunOptions
 from tidemark.serve import plans
 from tidemark.serve.actions import Applying
@@ -37,7 +38,6 @@ from tidemark.serve.gate import ACTION_HEADER, MOST_BYTES, Keys
 from tidemark.serve.live import Live
 from tidemark.serve.log import error_line, log_tail, shown_lines
 from tidemark.serve.tables import KeptTables, stamp_of
-from tidemark.state.tables import TableNotReadable, Tables
 
 from ..stored import NOW, day, known_shop, logged, stand_in, state, write, write_loads
 
@@ -815,7 +815,7 @@ STARTED = """
 import sys
 from pathlib import Path
 from tests.stored import known_shop
-import tidemark.state.cli as cli_of_state
+import tidemark.read.cli as cli_of_state
 cli_of_state.known_project = lambda *_: known_shop(Path.cwd())
 from tidemark.cli import main
 main(sys.argv[1:])
@@ -831,7 +831,7 @@ def test_cli__serves_until_it_is_ended(shop: Path, number: int, options: list[st
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", STARTED, "serve", "--port", "0", *options]
     process = subprocess.Popen(command, cwd=shop, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               env={**os.environ, "PYTHONPATH": str(root)})  # fmt: skip
+                               env={**os.environ, "PYTHONPATH": f"{root}:{root}/src"})  # fmt: skip
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()

@@ -25,6 +25,8 @@ from rich.console import Console
 
 from tidemark.cli import COMMANDS, call, cli
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.read.commits import Commit
+from tidemark.read.project import Entity, KnownProject
 from tidemark.run.options import RunOptions
 from tidemark.shell.cli import serve
 from tidemark.shell.commands import NOT_OFFERED, ShellGroup, described_commands
@@ -34,8 +36,6 @@ from tidemark.shell.loop import execute_line, interact, line_editor, run_lines
 from tidemark.shell.names import LANDED, LOADED, Names, ProjectNames
 from tidemark.shell.query import Rows, json_rows, query_rows, render_rows, shown
 from tidemark.shell.warm import Warm
-from tidemark.state.commits import Commit
-from tidemark.state.project import Entity, KnownProject
 
 # --- lines
 

@@ -452,7 +452,7 @@ def test_rejects_of_two_runs_at_once(
     derived = {"outcome": "commit", "figures": figures}
     steps_of_family = {
         "source": lambda *_: {"parts": ["all"]},
-        "stage": lambda *_: {"load": {}, "plan": {"recorded": {}}, "rejects": {}},
+        "stage": lambda *_: {"load": {}, "roles": {"recorded": {}}, "rejects": {}},
         "prepare": lambda *_: None,
         "derive": lambda *_: derived,
         "discard": lambda *_: done.append("discard"),

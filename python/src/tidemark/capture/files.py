@@ -79,7 +79,7 @@ def write_atomically(path: Path, data: bytes, *, failpoints: bool = False) -> No
         failpoint("after_rename")
 
 
-def write_state(path: Path, data: bytes) -> None:
+def write_synced(path: Path, data: bytes) -> None:
     """Write a file of `_state`.
 
     Raises:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from tidemark.capture.files import LandingError, failpoint, write_state
+from tidemark.capture.files import LandingError, failpoint, write_synced
 
 # what to do if a position is lost
 RESNAPSHOT = "start anew with --resnapshot"
@@ -75,7 +75,7 @@ class Positions:
         failpoint("before_offsets")
         history = self.history.stat().st_size if self.history.exists() else 0
         if history > 0 and history != self._history_copied:
-            write_state(self._history_copy, self.history.read_bytes())
+            write_synced(self._history_copy, self.history.read_bytes())
             self._history_copied = history
         data = self.offsets.read_bytes()
         content = {
@@ -87,7 +87,7 @@ class Positions:
         }
         copies = self._copies()
         following = copies[-1][0] + 1 if copies else 1
-        write_state(
+        write_synced(
             self._folder / f"offsets.{following:010d}", json.dumps(content).encode() + b"\n"
         )
         for _, path in copies[: -_KEPT_COPIES + 1]:
@@ -103,7 +103,7 @@ class Positions:
         """
         position = self.newest()
         if position is not None:
-            write_state(self.offsets, position.offsets)
+            write_synced(self.offsets, position.offsets)
             self._mend_history(position.history_bytes)
             return position
         if self._copies():
@@ -126,7 +126,7 @@ class Positions:
             whole = data[: data.rfind(b"\n") + 1]
             if len(whole) >= expected and all(_is_json(line) for line in whole.splitlines()):
                 if path != self.history or len(whole) != len(data):
-                    write_state(self.history, whole)
+                    write_synced(self.history, whole)
                 return
         raise LandingError(
             f"{self.history} has the structures of tables by log position; the file and its "

@@ -18,7 +18,7 @@ from tidemark.capture.files import (
     identity_of,
     read_lines,
     remove_temporary,
-    write_state,
+    write_synced,
 )
 from tidemark.capture.positions import RESNAPSHOT, Positions
 
@@ -102,7 +102,7 @@ class CaptureState:
     def mark_snapshot(self) -> None:
         """Note that the initial snapshot has landed."""
         if not self.snapshot_done:
-            write_state(self._snapshot_mark, b"")
+            write_synced(self._snapshot_mark, b"")
 
     def unmark_snapshot(self) -> None:
         """Note that the initial snapshot is to be taken, or taken anew."""
@@ -116,13 +116,13 @@ class CaptureState:
     def own_slot(self) -> None:
         """Note that the replication slot, made from now on, is this capture's."""
         if not self.owns_slot:
-            write_state(self.folder / "slot.made", b"")
+            write_synced(self.folder / "slot.made", b"")
 
     def forget(self) -> None:
         """Start anew: the next capture begins with a snapshot; landed files stay."""
         files = event_files(self.landing)
         last = max(self._known_number(), files[-1][0] if files else 0)
-        write_state(self._anew, str(last).encode())
+        write_synced(self._anew, str(last).encode())
         self.positions.forget()
         self.unmark_snapshot()
         self._later_tables.unlink(missing_ok=True)
@@ -158,7 +158,7 @@ class CaptureState:
     def note_later_tables(self, tables: Mapping[str, int | None]) -> None:
         """Note from where in the log the changes of tables count."""
         content = json.dumps({**self.later_tables, **tables}, indent=1)
-        write_state(self._later_tables, content.encode() + b"\n")
+        write_synced(self._later_tables, content.encode() + b"\n")
 
     # --- what has landed
 
@@ -250,7 +250,7 @@ class CaptureState:
 
     def write_status(self, status: dict[str, Any]) -> None:
         """Write the status file."""
-        write_state(self.status, json.dumps(status, indent=1).encode() + b"\n")
+        write_synced(self.status, json.dumps(status, indent=1).encode() + b"\n")
 
     def count_landed(self, after: int) -> tuple[Counter[tuple[str, str]], int]:
         """Count the events and bytes of files that the status does not know of yet."""

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tidemark.datagen.events_spec import EventsSpec
-from tidemark.shred.canonical import COLUMNS, Event, to_json_line, to_line
+from tidemark.shred.enriched import COLUMNS, Event, to_json_line, to_line
 
 _SNOWPLOW = "com.snowplowanalytics.snowplow"
 _PAGES = (

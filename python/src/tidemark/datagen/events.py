@@ -24,7 +24,7 @@ from tidemark.datagen.events_spec import (
     EventsSpec,
 )
 from tidemark.errors import ConfigError
-from tidemark.shred.canonical import Event, to_json_line, to_line
+from tidemark.shred.enriched import Event, to_json_line, to_line
 
 _TSV = (".tsv", ".txt")
 _JSON = (".json", ".jsonl", ".ndjson")
@@ -79,7 +79,7 @@ def write_events(spec: EventsSpec, out: str, truth: Path | None = None) -> Writt
             f"{out}: the name must have {{batch}} in it, as there are {spec.batches} batches. Use "
             "{date} if they are at least 24 hours apart"
         )
-    plan, make = _plan(spec), EventMaker(spec)
+    extra, make = _extra_lines(spec), EventMaker(spec)
     counts = Counter(dict.fromkeys(KINDS, 0))
     files = []
     with ExitStack() as stack:
@@ -87,7 +87,7 @@ def write_events(spec: EventsSpec, out: str, truth: Path | None = None) -> Writt
         for batch, path in enumerate(paths):
             files.append(path)
             with open_csv(path) as file:
-                for number, line in enumerate(_shuffled(plan, spec, batch), start=1):
+                for number, line in enumerate(_shuffled(extra, spec, batch), start=1):
                     event = _event(spec, make, line, batch)
                     if line.kind == BAD:
                         text = broken_line(event, line.copy, as_json)
@@ -148,39 +148,39 @@ def _truth(path: Path, number: int, batch: int, line: _Line, event: Event) -> by
 # -- Which lines ---------------------------------------------------------------------------------
 
 
-def _plan(spec: EventsSpec) -> dict[int, list[_Line]]:
+def _extra_lines(spec: EventsSpec) -> dict[int, list[_Line]]:
     """The copies and bad lines of each batch; first deliveries are not listed."""
-    plan: dict[int, list[_Line]] = defaultdict(list)
+    extra: dict[int, list[_Line]] = defaultdict(list)
     dice = random.Random(f"{spec.seed} plan")
 
     def later(index: int) -> int:
         return dice.randrange(spec.batch_of(index) + 1, spec.batches)
 
     for copy, index in enumerate(spec.chosen(NATURAL_IN_BATCH)):
-        plan[spec.batch_of(index)].append(_Line(index, NATURAL_IN_BATCH, 0, copy + 1))
+        extra[spec.batch_of(index)].append(_Line(index, NATURAL_IN_BATCH, 0, copy + 1))
     for copy, index in enumerate(spec.chosen(NATURAL_CROSS_BATCH)):
-        plan[later(index)].append(_Line(index, NATURAL_CROSS_BATCH, 0, copy + 1))
+        extra[later(index)].append(_Line(index, NATURAL_CROSS_BATCH, 0, copy + 1))
     for index in spec.chosen(SYNTHETIC_IN_BATCH):
-        plan[spec.batch_of(index)].append(_Line(index, SYNTHETIC_IN_BATCH, 1))
+        extra[spec.batch_of(index)].append(_Line(index, SYNTHETIC_IN_BATCH, 1))
     for index in spec.chosen(SYNTHETIC_CROSS_BATCH):
-        plan[later(index)].append(_Line(index, SYNTHETIC_CROSS_BATCH, 2))
+        extra[later(index)].append(_Line(index, SYNTHETIC_CROSS_BATCH, 2))
     for index in range(spec.hot_ids):
-        lines = plan[spec.batch_of(index)]
+        lines = extra[spec.batch_of(index)]
         for copy in range(1, spec.hot_copies):
             # odd copies have other content, each even one is the one before it once more
             kind = SYNTHETIC_IN_BATCH if copy % 2 else NATURAL_IN_BATCH
             lines.append(_Line(index, kind, 3 + (copy - 1) // 2, 0 if copy % 2 else copy))
     for number in range(round(spec.events * spec.bad / 100)):
         index = dice.randrange(spec.events)
-        plan[spec.batch_of(index)].append(_Line(index, BAD, 0, number))
-    return plan
+        extra[spec.batch_of(index)].append(_Line(index, BAD, 0, number))
+    return extra
 
 
-def _shuffled(plan: dict[int, list[_Line]], spec: EventsSpec, batch: int) -> Iterator[_Line]:
+def _shuffled(extra: dict[int, list[_Line]], spec: EventsSpec, batch: int) -> Iterator[_Line]:
     """First deliveries in their order, with the batch's other lines at random places among them."""
     first = -(-batch * spec.events // spec.batches)
     end = -(-(batch + 1) * spec.events // spec.batches)
-    others = plan.pop(batch, [])
+    others = extra.pop(batch, [])
     dice = random.Random(f"{spec.seed} shuffle {batch}")
     dice.shuffle(others)
     index = first

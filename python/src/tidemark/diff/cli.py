@@ -21,13 +21,13 @@ from tidemark.options import (
     samples_option,
     schema_option,
 )
+from tidemark.read.cli import READ, chosen_entities, open_project, reading
+from tidemark.read.project import KnownProject
+from tidemark.read.show import show_difference
+from tidemark.read.tables import Tables
+from tidemark.read.values import json_value
+from tidemark.read.versions import difference_of
 from tidemark.run.dates import parse_business_dates
-from tidemark.state.cli import READ, chosen_entities, open_project, reading
-from tidemark.state.project import KnownProject
-from tidemark.state.show import show_difference
-from tidemark.state.tables import Tables
-from tidemark.state.values import json_value
-from tidemark.state.versions import difference_of
 
 _EQUAL, _FAILED = 0, 1
 

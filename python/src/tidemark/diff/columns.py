@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidemark.console import nearest
-from tidemark.diff.canonical import NESTED, canonical_sql
+from tidemark.diff.canonical_text import NESTED, canonical_text_sql
 from tidemark.diff.sides import Stored
 from tidemark.errors import ConfigError
 from tidemark.model.columns import reserved_columns
@@ -54,8 +54,8 @@ class Column:
         """
         own, other = (self.a, self.b) if side == "a" else (self.b, self.a)
         if own.type.id == "decimal" and other.type.id in ("float", "double"):
-            return canonical_sql(f"cast({value} as {other.type.id})", other.type)
-        return canonical_sql(value, own.type)
+            return canonical_text_sql(f"cast({value} as {other.type.id})", other.type)
+        return canonical_text_sql(value, own.type)
 
     def key(self, side: str, value: str) -> str:
         """Return what rows are matched by: the value, or its text where types differ."""

@@ -12,13 +12,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tidemark.console import nearest
-from tidemark.diff.canonical import canonical_sql
+from tidemark.diff.canonical_text import canonical_text_sql
 from tidemark.diff.columns import IGNORED, IN_A, IN_B, OWN, TECHNICAL, Asked, key_of
 from tidemark.diff.model import Cell, ColumnDifference, Kind, Sample, TableDifference
 from tidemark.diff.rows import database, fields_of, spark_type
 from tidemark.diff.sides import DatabaseTable, Stored
 from tidemark.errors import ConfigError, DataError
 from tidemark.printable import counted
+from tidemark.read.project import KnownProject
+from tidemark.read.tables import quoted
 from tidemark.replicator.reconcile.compare import (
     KeyDifference,
     Row,
@@ -35,8 +37,6 @@ from tidemark.replicator.reconcile.forms import (
     pair_columns,
 )
 from tidemark.replicator.reconcile.sides import SourceSide
-from tidemark.state.project import KnownProject
-from tidemark.state.tables import quoted
 
 if TYPE_CHECKING:
     from tidemark.capture.checks.findings import Queries
@@ -76,7 +76,7 @@ class Duck(Dialect):
             return f"case when contains({plain}, '.') then {cut} else {plain} end"
         if type_.id == "varchar" and form == "bytes":
             return f"upper({value})"
-        return canonical_sql(value, type_)
+        return canonical_text_sql(value, type_)
 
     def item(self, text: str) -> str:
         """Return a text with its length before it, so that joined texts stay apart."""

@@ -34,8 +34,8 @@ from tidemark.engine.room import Room, connection
 from tidemark.errors import DataError
 from tidemark.home import tidemark_home
 from tidemark.printable import counted
-from tidemark.state.tables import TableNotReadable, first_line
-from tidemark.state.values import json_value, shown_value, with_short_floats
+from tidemark.read.tables import TableNotReadable, first_line
+from tidemark.read.values import json_value, shown_value, with_short_floats
 
 HIDDEN = "***"
 _KINDS: tuple[Kind, ...] = ("different", "only_in_a", "only_in_b")

@@ -9,8 +9,8 @@ from tidemark.diff.model import Differences
 from tidemark.diff.rows import compare_rows
 from tidemark.diff.sides import Schema, current
 from tidemark.errors import ConfigError, TidemarkError
-from tidemark.state.project import Entity, KnownProject
-from tidemark.state.tables import Tables
+from tidemark.read.project import Entity, KnownProject
+from tidemark.read.tables import Tables
 
 
 def compare_schemas(

@@ -11,8 +11,8 @@ from rich.text import Text
 from tidemark.diff.columns import OWN
 from tidemark.diff.model import Cell, Differences, Sample, TableDifference
 from tidemark.printable import counted
-from tidemark.state.show import simple_table
-from tidemark.state.values import shown_change, shown_value
+from tidemark.read.show import simple_table
+from tidemark.read.values import shown_change, shown_value
 
 KINDS = {"different": "different", "only_in_a": "only in A", "only_in_b": "only in B"}
 _STYLES = {"different": "yellow", "only_in_a": "red", "only_in_b": "green"}

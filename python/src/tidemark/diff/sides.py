@@ -22,10 +22,10 @@ from typing import Any
 from tidemark.console import nearest
 from tidemark.errors import ConfigError
 from tidemark.lineage.datasets import schema_folder
-from tidemark.state.log import IN_FORCE, key_columns, log_of
-from tidemark.state.past import state_at
-from tidemark.state.project import Entity, KnownProject
-from tidemark.state.tables import Opened, TableNotReadable, Tables, first_line, is_local, quoted
+from tidemark.read.log import IN_FORCE, key_columns, log_of
+from tidemark.read.past import state_at
+from tidemark.read.project import Entity, KnownProject
+from tidemark.read.tables import Opened, TableNotReadable, Tables, first_line, is_local, quoted
 
 _COMMIT = re.compile(r"commit:(\d+)")
 

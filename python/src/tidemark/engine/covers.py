@@ -134,7 +134,7 @@ def why_not_columns(columns: Sequence[Mapping[str, Any]], time_zone: str) -> str
     """Return why the engine does not take the columns of an extract; None: it does.
 
     Args:
-        columns: Those of column_plan().
+        columns: Those of column_roles().
         time_zone: The zone of the session, in which Spark reads times without one.
     """
     for column in columns:
@@ -152,7 +152,7 @@ def why_not_images(columns: Sequence[Mapping[str, Any]], time_zone: str) -> str 
     """Return why the engine does not take the columns of change events; None: it does.
 
     Args:
-        columns: Those of event_plan().
+        columns: Those of event_roles().
         time_zone: The zone of the session.
     """
     for column in columns:

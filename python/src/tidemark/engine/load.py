@@ -62,7 +62,7 @@ class Load:
         separator: What stands between the fields of CSV files.
         fields: The names of the columns that the files have, in their order; of JSON those that are
             read.
-        columns: The columns, in the order of the entity's plan.
+        columns: The columns, in the order of the entity's roles.
         keys: Names of those that identify a row, in the order of the hash.
         compared: Names of those that are compared, in the order of the hash.
         ignored: Names of those that are not.
@@ -106,22 +106,22 @@ class Load:
         return self.extract != "delta" or self.tag_unchanged
 
     def number(self, name: str) -> int:
-        """Return the place of a column in the plan: in DuckDB columns go by numbers, c0, c1, …"""
+        """Return the place of a column among all: in DuckDB columns go by numbers, c0, c1, …"""
         return next(place for place, column in enumerate(self.columns) if column.name == name)
 
 
 def load_of(
     cfg: Mapping[str, Any],
-    plan: Mapping[str, Any],
+    roles: Mapping[str, Any],
     load: Mapping[str, Any],
     source: Mapping[str, Any],
 ) -> Load:
-    """Return the load that a model's configuration, the plan of its columns and its files make.
+    """Return the load that a model's configuration, the roles of its columns and its files make.
 
     Args:
         cfg: What entity_config() returns.
-        plan: What column_plan() returns.
-        load: What plan_load() returns.
+        roles: What column_roles() returns.
+        load: What load_of_date() returns.
         source: What source_extract() returns, with `files` and `fields`, and what is `compared` in
             place of columns' values.
     """
@@ -149,11 +149,11 @@ def load_of(
                 compared=source.get("compared", {}).get(column["name"]),
                 is_sensitive=bool(column.get("sensitive")),
             )
-            for column in plan["columns"]
+            for column in roles["columns"]
         ),
-        keys=names(plan["keys"]),
-        compared=names(plan["compared"]),
-        ignored=names(plan["ignored"]),
+        keys=names(roles["keys"]),
+        compared=names(roles["compared"]),
+        ignored=names(roles["ignored"]),
         hash=str(cfg["hash"]),
         changed_columns=bool(cfg["changed_columns"]),
         soft_delete=bool(cfg["soft_delete"]),

@@ -3,7 +3,7 @@
     files » arrived_sql » staged ─► classified_sql » classified ─► log_sql     » files of the log
                         existing ─┘                             └─► current_sql » files of current
 
-Columns go by numbers (c0, c1, … in the order of the plan, f0, f1, … in that of the file), so that
+Columns go by numbers (c0, c1, … in the order of the roles, f0, f1, … in that of the file), so that
 no name meets another one, or SQL.
 """
 

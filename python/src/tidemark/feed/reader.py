@@ -16,9 +16,9 @@ from rich.console import Console
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.feed.options import FeedOptions
 from tidemark.project import NOT_PARSED
+from tidemark.read.tables import log_folder
 from tidemark.run.invoke import Invoker
 from tidemark.run.options import RunOptions
-from tidemark.state.tables import log_folder
 
 # rows reach this process a partition at a time, so a partition stays small however much is read
 _SMALL_PARTITIONS = {

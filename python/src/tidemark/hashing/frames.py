@@ -66,10 +66,10 @@ def hash_rows(
         return cast_and_hash(df, declared, keys, compared, ignore, sensitive, algorithm)
 
     kinds = {field.name: type_of_spark(field.dataType) for field in df.schema.fields}
-    plan = _HashPlan.of(kinds, keys, compared, ignore, sensitive, algorithm)
+    hashing = _Hashing.of(kinds, keys, compared, ignore, sensitive, algorithm)
 
     def hash_partition(rows: Iterable[Any]) -> Iterable[tuple[Any, ...]]:
-        hash_values = plan.hasher()
+        hash_values = hashing.hasher()
         for row in rows:
             values = tuple(row)
             yield (*values, *hash_values(values))
@@ -149,26 +149,26 @@ def cast_and_hash(
 
     zone = time_zone or str(session.conf.get("spark.sql.session.timeZone"))
     kinds = {name: parse_type(data_type) for name, data_type in columns.items()}
-    plan = _HashPlan.of(kinds, keys, compared, ignore, sensitive, algorithm)
+    hashing = _Hashing.of(kinds, keys, compared, ignore, sensitive, algorithm)
     readers_of(kinds, done, zone)
 
     def cast_partition(partition: Iterable[Any]) -> Iterable[tuple[Any, ...]]:
         readers = readers_of(kinds, done, zone)
-        hash_values = plan.hasher()
+        hash_values = hashing.hasher()
         for row in partition:
             arrived_values = values_of(row, names)
             if arrived_values is None:
-                payload = payload_of(row, names, plan.sensitive)
+                payload = payload_of(row, names, hashing.sensitive)
                 yield (*[None] * len(names), None, None, "unreadable", payload)
                 continue
             values, failed = cast_values(arrived_values, readers)
             if not failed:
                 yield (*values, *hash_values(values), None, None)
                 continue
-            first = next((name for name in plan.keys if name in failed), failed[0])
-            key_hash = None if first in plan.keys else hash_values(values)[0]
+            first = next((name for name in hashing.keys if name in failed), failed[0])
+            key_hash = None if first in hashing.keys else hash_values(values)[0]
             payload = payload_of(
-                dict(zip(names, arrived_values, strict=True)), names, plan.sensitive
+                dict(zip(names, arrived_values, strict=True)), names, hashing.sensitive
             )
             yield (*values, key_hash, None, f"cast_failed: {first}", payload)
 
@@ -181,7 +181,7 @@ def cast_and_hash(
 
 
 @dataclass(frozen=True)
-class _HashPlan:
+class _Hashing:
     """Which columns make the key hash and the row hash; checked once, sent to the workers."""
 
     kinds: tuple[tuple[str, Type], ...]
@@ -200,7 +200,7 @@ class _HashPlan:
         ignore: Sequence[str],
         sensitive: Sequence[str],
         algorithm: str,
-    ) -> _HashPlan:
+    ) -> _Hashing:
         if not keys or isinstance(keys, str):
             raise ConfigError(
                 "keys must be a list of at least one column. Name the columns that identify a row"
@@ -212,7 +212,7 @@ class _HashPlan:
             _check_names(kinds, setting, columns)
         if compared is None:
             compared = [name for name in kinds if name not in keys and name not in ignore]
-        plan = cls(
+        hashing = cls(
             tuple(kinds.items()),
             tuple(keys),
             tuple(compared),
@@ -220,8 +220,8 @@ class _HashPlan:
             algorithm,
             os.environ.get(PEPPER_VARIABLE) if sensitive else None,
         )
-        plan.hasher()
-        return plan
+        hashing.hasher()
+        return hashing
 
     def hasher(self) -> Callable[[Sequence[Any]], tuple[str, str]]:
         """A function from the values of a row to its key hash and row hash."""

@@ -281,7 +281,7 @@ class Lineage:
 
     def _of_atomic(self, node: Node, relation: Relation) -> ModelLineage:
         """Enriched events: 131 columns by their place in the line, or by their names."""
-        from tidemark.shred.canonical import TYPES
+        from tidemark.shred.enriched import TYPES
 
         body = self._body(node)
         if isinstance(body, str):

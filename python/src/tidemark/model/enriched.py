@@ -13,7 +13,7 @@ from tidemark.model.row_rules import row_rules
 from tidemark.model.settings import AtomicSettings, ShredSettings
 from tidemark.model.suggestions import did_you_mean
 from tidemark.model.types import type_problems
-from tidemark.shred.canonical import TYPES
+from tidemark.shred.enriched import TYPES
 
 _ACROSS = ("natural_cross_batch", "synthetic_cross_batch")
 _TABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?")

@@ -13,8 +13,8 @@ from rich.console import Console
 from tidemark.console import nearest, stdout_console
 from tidemark.errors import ConfigError
 from tidemark.operate.kept import keep
+from tidemark.read.project import Entity, entities_of
 from tidemark.run.invoke import Invoker
-from tidemark.state.project import Entity, entities_of
 
 EXIT_STOPPED = 3
 _STOPPED = "it stopped on the way: finished parts stay, and the same call continues"

@@ -13,9 +13,9 @@ from rich.console import Console
 from tidemark.errors import ConfigError
 from tidemark.operate.call import Asked, Operation, operate, with_key
 from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
+from tidemark.read.project import Entity
 from tidemark.run.invoke import Invoker
 from tidemark.run.options import prepare_environment, project_options
-from tidemark.state.project import Entity
 
 END = """
 What it would do is said first; it is done when you say so, or at once with --yes.

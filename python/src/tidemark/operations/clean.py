@@ -185,7 +185,7 @@ def clean_horizons(warehouse: Warehouse, opened: Opened, lengths: Values) -> Val
     has read, nothing is taken away.
     """
     cfg, states = opened["cfg"], opened["commits"]["states"]
-    row = warehouse.rows(warehouse.macro("clean_state_sql", states, cfg["relation"], lengths))[0]
+    row = warehouse.rows(warehouse.macro("clean_horizons_sql", states, cfg["relation"], lengths))[0]
     savepoints = json.loads(row["savepoints"] or "[]")
     holders = _holders(warehouse, row, savepoints)
     first_kept = min((holder["commit_id"] for holder in holders), default=None)
@@ -250,7 +250,7 @@ def old_tables(
 def clean_steps(warehouse: Warehouse, opened: Opened, horizons: Values) -> list[Values]:
     """Return what is to be removed, table by table: those steps that have something to do."""
     macro, cfg, relations = warehouse.macro, opened["cfg"], opened["relations"]
-    plan = macro("recorded_plan", opened["state"]["recorded"])
+    roles = macro("recorded_roles", opened["state"]["recorded"])
     steps = []
 
     def add(name: RelationName, what: str, condition: str) -> None:
@@ -267,13 +267,13 @@ def clean_steps(warehouse: Warehouse, opened: Opened, horizons: Values) -> list[
             add("supplied", "rows of replaced loads", replaced)
     if horizons["history"]:
         log = relations["log"]
-        rows = macro("cleaned_rows_sql", cfg, plan, log, horizons["history"])
+        rows = macro("cleaned_rows_sql", cfg, roles, log, horizons["history"])
         steps.append(
             {
                 "relation": log,
                 "what": "rows of the history",
                 "count": macro("row_count", f"(\n{rows}\n)"),
-                "statement": macro("delete_rows_sql", log, rows, macro("log_row_names", plan)),
+                "statement": macro("delete_rows_sql", log, rows, macro("log_row_names", roles)),
             }
         )
     if horizons["staging"]:
@@ -298,9 +298,9 @@ def rows_kept_for_events(warehouse: Warehouse, opened: Opened, horizons: Values)
     cfg, horizon = opened["cfg"], horizons["history"]
     if cfg["extract"] != "events" or not cfg["keys"] or not horizon:
         return 0
-    plan = warehouse.macro("recorded_plan", opened["state"]["recorded"])
+    roles = warehouse.macro("recorded_roles", opened["state"]["recorded"])
     log = opened["relations"]["log"]
-    rows = warehouse.macro("cleaned_rows_sql", cfg, plan, log, horizon, kept=True)
+    rows = warehouse.macro("cleaned_rows_sql", cfg, roles, log, horizon, kept=True)
     count: int = warehouse.macro("row_count", f"(\n{rows}\n)")
     return count
 
@@ -333,12 +333,12 @@ def _remove_orphaned_sensitive(
 ) -> int:
     """Remove the sensitive values of log rows that are gone; their number."""
     macro, relations = warehouse.macro, opened["relations"]
-    plan = macro("recorded_plan", opened["state"]["recorded"])
-    if not plan["sensitive"]:
+    roles = macro("recorded_roles", opened["state"]["recorded"])
+    if not roles["sensitive"]:
         return 0
-    rows = macro("orphaned_sensitive_sql", plan, relations, floor)
+    rows = macro("orphaned_sensitive_sql", roles, relations, floor)
     count: int = macro("row_count", f"(\n{rows}\n)")
     if count and not dry_run:
-        key = macro("sensitive_key", plan)
+        key = macro("sensitive_key", roles)
         warehouse.run(macro("delete_rows_sql", relations["sensitive"], rows, key))
     return count

@@ -63,7 +63,7 @@ def _steps(
                 steps.append((manifest, "expired claims", ended))
     if "rejects" in lengths and relation_exists(warehouse, rejects):
         kept = {"rejects": lengths["rejects"]}
-        sql = macro("clean_state_sql", commits["states"], opened["events"], kept)
+        sql = macro("clean_horizons_sql", commits["states"], opened["events"], kept)
         horizon = warehouse.rows(sql)[0]["rejects_horizon"]
         steps.append((rejects, "rejects", f"_commit_id <= {horizon}"))
     return steps

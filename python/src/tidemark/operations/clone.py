@@ -374,8 +374,8 @@ def _make_history(warehouse: Warehouse, node: Values, there: Entity, run: Run) -
     cfg = warehouse.macro("entity_config", node)
     recorded = entity_state(warehouse, there.commits, there.relation, run)["recorded"]
     held: Settings = warehouse.macro("recorded_cfg", {**cfg, "target": there.current}, recorded)
-    plan = warehouse.macro("recorded_plan", recorded, cfg)
-    make_history_view(warehouse, held, plan, warehouse.macro("side_relations", there.current))
+    roles = warehouse.macro("recorded_roles", recorded, cfg)
+    make_history_view(warehouse, held, roles, warehouse.macro("side_relations", there.current))
 
 
 def _drop(warehouse: Warehouse, node: Values, there: Entity) -> None:

@@ -14,7 +14,7 @@ from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.shapes.load import Load, Outcome
 from tidemark.shapes.opened import Commit, Committing, Found, Kind, Noted, Opened, OpenedAtomic, Run
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 
@@ -107,14 +107,14 @@ def operation_commit(
 
 
 def replace_log(
-    warehouse: Warehouse, opened: Opened, plan: Plan, load: Load, commit: Commit, rows: int
+    warehouse: Warehouse, opened: Opened, roles: Roles, load: Load, commit: Commit, rows: int
 ) -> None:
     """Put the log that an operation has filled beside the old one in its place, and record that.
 
     Args:
         warehouse: Where it is.
         opened: The entity.
-        plan: What becomes of each column.
+        roles: What becomes of each column.
         load: The load of the operation.
         commit: Its commit, in flight.
         rows: How many rows the new log has.
@@ -125,7 +125,7 @@ def replace_log(
     check_replaced_log(warehouse, opened, commit)
     derived: Outcome = {"outcome": "commit", "figures": {"rows_logged": rows}}
     check_still_ours(warehouse, opened, derived, commit)
-    apply_load(warehouse, opened, plan, load, commit)
+    apply_load(warehouse, opened, roles, load, commit)
     record_commit(warehouse, opened["commits"], commit, "completed", {"rows_logged": rows})
 
 

@@ -191,9 +191,9 @@ def _erased_key(warehouse: Warehouse, opened: Opened, key: Any) -> Values:
         are, its own `hash`, and `marks`, what is recorded of its hashes.
     """
     macro, cfg, recorded = warehouse.macro, opened["cfg"], opened["state"]["recorded"]
-    plan = macro("recorded_plan", recorded)
+    roles = macro("recorded_roles", recorded)
     names = recorded["keys"]
-    columns = [one for name in names for one in plan["columns"] if one["name"] == name]
+    columns = [one for name in names for one in roles["columns"] if one["name"] == name]
     given = kept.given(key) if isinstance(key, str) else key
     values = _given_values(warehouse, cfg, names, columns, given)
     row = warehouse.rows(macro("erased_key_sql", columns, values))[0]
@@ -211,7 +211,7 @@ def _erased_key(warehouse: Warehouse, opened: Opened, key: Any) -> Values:
         for column in columns
         if not column["sensitive"]
     }
-    if any(column["key"] for column in plan["sensitive"]):
+    if any(column["key"] for column in roles["sensitive"]):
         pepper_check(warehouse, cfg)
     words = json.loads(row["texts"])
     erased = {

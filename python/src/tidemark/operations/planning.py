@@ -39,7 +39,7 @@ from tidemark.rules.guard import (
 from tidemark.rules.row_rules import broken_rules
 from tidemark.shapes.load import Derived, Figures, Load, Source, Staged
 from tidemark.shapes.opened import Opened, Run, State
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 
@@ -69,7 +69,7 @@ def plan_entity(warehouse: Warehouse, cfg: Settings, run: Run, current: Any, bod
     queries: dict[str, str] = {}
     if source["parts"]:
         staged = warehouse.of_family(cfg, "stage", opened, source, source["parts"][0])
-        to_come = opened_to_come(warehouse, opened, staged["plan"])
+        to_come = opened_to_come(warehouse, opened, staged["roles"])
         derived = warehouse.of_family(cfg, "derive", to_come, staged, None)
         facts = _planned_facts(warehouse, opened, body, source, staged, derived)
         queries = _queries(warehouse, opened, staged, derived)
@@ -140,7 +140,7 @@ def _planned_facts(
 ) -> Values:
     """Return what there is to say of a planned load beside its rows."""
     cfg, state, load = opened["cfg"], opened["state"], derived["load"]
-    sensitive, figures = staged["plan"]["sensitive"], derived["figures"]
+    sensitive, figures = staged["roles"]["sensitive"], derived["figures"]
     is_events = cfg["extract"] == "events"
     counted: Mapping[str, Any] = figures
     counts = {name: int(value or 0) for name, value in counted.items() if name.startswith("rows_")}
@@ -269,7 +269,7 @@ def _files(
         by_workers = (
             load["forward"]
             and cfg["extract"] != "events"
-            and not staged["plan"]["added"]
+            and not staged["roles"]["added"]
             and source_of_workers(warehouse, asked, body) is not None
         )
         written = "whole" if by_workers else "merge"
@@ -305,7 +305,7 @@ def _notes(
     """Return what else there is to know, a sentence each."""
     cfg, state, load = opened["cfg"], opened["state"], derived["load"]
     recorded, outcome = None if state["first"] else state["recorded"], derived["outcome"]
-    notes = list(new_columns(cfg, staged["plan"], recorded)["short"])
+    notes = list(new_columns(cfg, staged["roles"], recorded)["short"])
     if len(source["parts"]) > 1:
         notes.append("a DDL event changes the columns: the plan has the changes before the event")
     notes += [
@@ -333,7 +333,12 @@ def _queries(
     warehouse: Warehouse, opened: Opened, staged: Staged, derived: Derived
 ) -> dict[str, str]:
     """Return the queries of the rows that a plan shows, by what they give."""
-    macro, load, rows, plan = warehouse.macro, derived["load"], derived.get("slice"), staged["plan"]
+    macro, load, rows, roles = (
+        warehouse.macro,
+        derived["load"],
+        derived.get("slice"),
+        staged["roles"],
+    )
     figures, most = derived["figures"], opened["run"]["sample_rows"]
     queries = {}
     if figures.get("rows_rejected"):
@@ -342,27 +347,27 @@ def _queries(
         queries["rejected"] = f"{rejects['samples']}\nlimit {most}"
     if rows and (figures["rows_logged"] or figures["rows_superseded"]):
         marks, date = _has_marks(opened, load), load["business_date"]
-        before = _rows_before(warehouse, opened, plan, load, rows)
+        before = _rows_before(warehouse, opened, roles, load, rows)
         condition = f"_business_date = date'{date}'{' and _supersedes is null' if marks else ''}"
         queries["columns"] = macro("planned_columns_sql", rows, marks)
-        queries["samples"] = macro("planned_samples_sql", plan, rows, condition, before, most)
+        queries["samples"] = macro("planned_samples_sql", roles, rows, condition, before, most)
         queries["dates"] = macro("planned_dates_sql", rows, marks, date)
     return queries
 
 
 def _rows_before(
-    warehouse: Warehouse, opened: Opened, plan: Plan, load: Load, rows: Any
+    warehouse: Warehouse, opened: Opened, roles: Roles, load: Load, rows: Any
 ) -> str | None:
     """Return what gives the rows that stood before, by their keys; None where nothing tells."""
     macro, before = warehouse.macro, None
     if opened["cfg"]["extract"] != "events":
         if load.get("existing"):
-            names = [*(column["name"] for column in plan["stored"]), "_key_hash"]
+            names = [*(column["name"] for column in roles["stored"]), "_key_hash"]
             columns = macro("column_list_expr", names)
             before = f"select\n    {columns}\nfrom {load['existing']}"
-    elif plan["keyed"] and load["forward"] and not opened["state"]["first"]:
-        current = opened_to_come(warehouse, opened, plan)["relations"]["current"]
-        before = macro("rows_before_events_sql", plan, current, rows)
+    elif roles["keyed"] and load["forward"] and not opened["state"]["first"]:
+        current = opened_to_come(warehouse, opened, roles)["relations"]["current"]
+        before = macro("rows_before_events_sql", roles, current, rows)
     return before
 
 

@@ -31,7 +31,7 @@ def populate_manifest(warehouse: Warehouse, entity: str, since: Any, table: Any)
     manifest = relations["manifest"]
     first_day = macro("_business_date", since, "populate_manifest: since")
     source = macro("relation_named", table) if table else relations["current"]
-    names = _canonical_names(warehouse, entity, source)
+    names = _enriched_names(warehouse, entity, source)
     create = warehouse.of_format(
         cfg["file_format"], "create_table", manifest, macro("manifest_columns"), {}
     )
@@ -93,7 +93,7 @@ def _unfinished(warehouse: Warehouse, opened: Opened, details: Values) -> _Unfin
     return None
 
 
-def _canonical_names(warehouse: Warehouse, entity: str, source: Any) -> list[str]:
+def _enriched_names(warehouse: Warehouse, entity: str, source: Any) -> list[str]:
     """Return the columns of a table of events, which has at least what a claim is made of."""
     if not relation_exists(warehouse, source):
         raise DataError(

@@ -164,7 +164,7 @@ def _promote(
             "promoted. Promote the clone again"
         )
     recorded_cfg = macro("recorded_cfg", cfg, recorded)
-    plan = macro("recorded_plan", recorded, cfg)
+    roles = macro("recorded_roles", recorded, cfg)
     load: Load = {
         "kind": "promote",
         "forward": False,
@@ -172,4 +172,4 @@ def _promote(
         "business_date": None,
     }
     held: Opened = {**opened, "cfg": recorded_cfg}
-    replace_log(warehouse, held, plan, load, commit, rows)
+    replace_log(warehouse, held, roles, load, commit, rows)

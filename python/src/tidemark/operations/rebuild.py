@@ -42,12 +42,12 @@ def rebuild(warehouse: Warehouse, entity: str, dry_run: Any) -> None:
     altered = [config for config in loads if config]
     recorded = json.loads(altered[-1]) if altered else state["recorded"]
     recorded_cfg = macro("recorded_cfg", cfg, recorded)
-    plan = macro("recorded_plan", recorded, cfg)
+    roles = macro("recorded_roles", recorded, cfg)
     new = macro("new_relation", current)
     beside = {**relations, "current": new}
     drop_table(warehouse, new)
-    make_current(warehouse, recorded_cfg, plan, beside)
-    rebuild_current(warehouse, recorded_cfg, plan, state, beside)
+    make_current(warehouse, recorded_cfg, roles, beside)
+    rebuild_current(warehouse, recorded_cfg, roles, state, beside)
     drop_table(warehouse, current)
     located = cfg["location_root"] is not None
     warehouse.run_all(macro("rename_table_sql", new, current, located))

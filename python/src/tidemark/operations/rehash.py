@@ -22,7 +22,7 @@ from tidemark.pipeline.replacing import has_concurrent_erase
 from tidemark.pipeline.tables import evolve_rejects
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.printable import counted
-from tidemark.rules.column_plan import had_deltas
+from tidemark.rules.column_roles import had_deltas
 from tidemark.rules.drift import column_role, keys_in_order, recorded_layout, shown
 from tidemark.rules.names import is_chosen
 from tidemark.rules.timeline import with_last
@@ -60,13 +60,13 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     keys = keys_in_order(cfg, recorded)
     cfg = {**cfg, "keys": keys, "has_deltas": bool(recorded and had_deltas(recorded))}
     wanted = rehashed_config(cfg, recorded, drop, state["inflight"])
-    plan = macro("recorded_plan", wanted, cfg)
-    type_compared_values(warehouse, cfg, plan)
-    if plan["sensitive"]:
+    roles = macro("recorded_roles", wanted, cfg)
+    type_compared_values(warehouse, cfg, roles)
+    if roles["sensitive"]:
         wanted = {**wanted, "pepper": pepper_check(warehouse, cfg)}
 
     rows = warehouse.run(f"select count(*) from {relations['log']}")[0][0]
-    compared = ", ".join(column["name"] for column in plan["compared"])
+    compared = ", ".join(column["name"] for column in roles["compared"])
     does = "would rehash" if is_dry else "rehashing"
     report(
         warehouse,
@@ -89,7 +89,7 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     evolve_rejects(warehouse, relations["rejects"])
     before = None if _keeps_key_hashes(recorded, wanted) else recorded["hash"]
     hashes = {"now": wanted["hash"], "before": before}
-    warehouse.run_all(macro("rehash_sql", cfg, plan, hashes, relations))
+    warehouse.run_all(macro("rehash_sql", cfg, roles, hashes, relations))
     if before:
         _report_lost_keys(warehouse, cfg, relations)
     load: Load = {
@@ -99,7 +99,7 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
         "business_date": state["last_date"],
     }
     load = with_last(load, state)
-    replace_log(warehouse, opened, plan, load, commit, rows)
+    replace_log(warehouse, opened, roles, load, commit, rows)
     report(warehouse, entity, f"rehashed in commit {commit['commit_id']}")
 
 

@@ -22,7 +22,7 @@ from tidemark.rules.columns_back import recorded_back, renames_back
 from tidemark.rules.timeline import before_runs, steps_to, with_last
 from tidemark.shapes.load import Derived, Load, Steps
 from tidemark.shapes.opened import Opened, Recorded, Relations
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 
@@ -105,13 +105,13 @@ def roll_back(warehouse: Warehouse, opened: Opened, steps: Steps, dry_run: bool)
         report(warehouse, entity, f"is at commit {target} already, nothing to roll back")
         return
     recorded, back = state["recorded"], steps["back"]
-    plan: Plan = macro("recorded_plan", recorded)
+    roles: Roles = macro("recorded_roles", recorded)
     # the log still has the values of columns that are gone from current
-    whole: Plan = {
-        **plan,
-        "stored": plan["stored"] + plan["gone"],
+    whole: Roles = {
+        **roles,
+        "stored": roles["stored"] + roles["gone"],
         "gone": [],
-        "sensitive": plan["sensitive"] + plan["gone_sensitive"],
+        "sensitive": roles["sensitive"] + roles["gone_sensitive"],
     }
     slice_sql = macro("rollback_slice_sql", whole, relations, target)
     seen = warehouse.rows(macro("rollback_figures_sql", slice_sql))[0]
@@ -150,7 +150,7 @@ def roll_back(warehouse: Warehouse, opened: Opened, steps: Steps, dry_run: bool)
     check_still_ours(warehouse, held, derived, commit)
     is_remade = columns_go_back(warehouse, held["cfg"], relations, recorded, back)
     load = {**load, "business_date": steps["last_date"], "rebuild": is_remade}
-    apply_load(warehouse, held, macro("recorded_plan", back), load, commit, derived["figures"])
+    apply_load(warehouse, held, macro("recorded_roles", back), load, commit, derived["figures"])
     record_load(warehouse, held, derived, commit)
     report(warehouse, entity, f"is back at commit {target}, by commit {load['commit_id']}")
 

@@ -42,7 +42,7 @@ def alter_columns(
 ) -> None:
     """Rename and drop columns, in the tables and in what is recorded of them.
 
-    Added and wider ones follow from the plan. What of it a dead run leaves half done
+    Added and wider ones follow from the roles of columns. What of it a dead run leaves half done
     undo_statement() takes back.
 
     Args:
@@ -167,10 +167,10 @@ def columns_go_back(
         _free_names(warehouse, relation, renames, renames)
         for old, new in renames:
             _rename_in(warehouse, relation, old, new)
-    plan = warehouse.macro("recorded_plan", back, cfg)
+    roles = warehouse.macro("recorded_roles", back, cfg)
     if is_remade:
-        make_current(warehouse, cfg, plan, relations)
-    make_history_view(warehouse, cfg, plan, relations)
+        make_current(warehouse, cfg, roles, relations)
+    make_history_view(warehouse, cfg, roles, relations)
     return is_remade
 
 
@@ -191,17 +191,17 @@ def undo_statement(warehouse: Warehouse, opened: Opened, commit: Commit) -> None
         return
     macro = warehouse.macro
     cfg = macro("recorded_cfg", opened["cfg"], recorded)
-    plan = macro("recorded_plan", recorded, cfg)
+    roles = macro("recorded_roles", recorded, cfg)
     is_remade = columns_return(now, recorded["columns"])
     renames = renames_back(cfg["entity"], now, recorded["columns"])
     # which in a table was put aside before its name went to another column
     aside = [column["name"] for column in now if column.get("gone")]
     freed = [pair for pair in renames if pair[0] in aside]
-    sensitive = {**plan, "sensitive": [*plan["sensitive"], *plan["gone_sensitive"]]}
+    sensitive = {**roles, "sensitive": [*roles["sensitive"], *roles["gone_sensitive"]]}
     stored: dict[RelationName, Any] = {
-        "log_table": macro("log_columns", plan),
-        "current": macro("current_columns", cfg, plan),
-        "staging": macro("staging_columns", cfg, plan),
+        "log_table": macro("log_columns", roles),
+        "current": macro("current_columns", cfg, roles),
+        "staging": macro("staging_columns", cfg, roles),
         "sensitive": macro("sensitive_columns", sensitive),
     }
     for name, relation in _present(warehouse, relations, stored):
@@ -214,10 +214,10 @@ def undo_statement(warehouse: Warehouse, opened: Opened, commit: Commit) -> None
         missing = [column for column in stored[name] if column["name"].lower() not in present]
         add_columns(warehouse, relation, macro("_nullable", missing))
     if is_remade:
-        make_current(warehouse, cfg, plan, relations)
-    make_history_view(warehouse, cfg, plan, relations)
+        make_current(warehouse, cfg, roles, relations)
+    make_history_view(warehouse, cfg, roles, relations)
     if is_remade:
-        rebuild_current(warehouse, cfg, plan, opened["state"], relations)
+        rebuild_current(warehouse, cfg, roles, opened["state"], relations)
 
 
 def _rename_in(warehouse: Warehouse, relation: Any, old: str, new: str) -> None:

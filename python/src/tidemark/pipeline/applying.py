@@ -23,7 +23,7 @@ from tidemark.rules.commits import REPLACING
 from tidemark.rules.timeline import with_last
 from tidemark.shapes.load import Figures, Load
 from tidemark.shapes.opened import Commit, Opened, Relations, State
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 _MOST_SENT = 1_000_000
@@ -33,7 +33,7 @@ _MOST_SENT = 1_000_000
 def apply_load(
     warehouse: Warehouse,
     opened: Opened,
-    plan: Plan,
+    roles: Roles,
     load: Load,
     commit: Commit,
     figures: Figures | None = None,
@@ -46,7 +46,7 @@ def apply_load(
     Args:
         warehouse: Where the tables are.
         opened: What open_load() returned.
-        plan: The column plan.
+        roles: What becomes of each column.
         load: What commit_load() returned.
         commit: What new_commit() returned.
         figures: The load's figures, where they are known.
@@ -59,9 +59,9 @@ def apply_load(
         if commit["kind"] == "promote":
             load = take_over_commits(warehouse, opened, commit, load)
         load = {**load, "rebuild": True}
-        make_current(warehouse, cfg, plan, relations)
-        make_history_view(warehouse, cfg, plan, relations)
-    apply_to_current(warehouse, cfg, plan, relations, load, figures)
+        make_current(warehouse, cfg, roles, relations)
+        make_history_view(warehouse, cfg, roles, relations)
+    apply_to_current(warehouse, cfg, roles, relations, load, figures)
     if load["kind"] == "rollback":
         steps = mark_undone(warehouse, cfg, opened["commits"], commit)
         reopen_rejects(warehouse, cfg, relations["rejects"], steps)
@@ -72,7 +72,7 @@ def apply_load(
 def apply_to_current(
     warehouse: Warehouse,
     cfg: Settings,
-    plan: Plan,
+    roles: Roles,
     relations: Relations,
     load: Load,
     figures: Figures | None = None,
@@ -86,7 +86,7 @@ def apply_to_current(
     nothing_logged = (
         figures is not None
         and not figures["rows_superseded"]
-        and not _rows_that_change(plan, load, figures)
+        and not _rows_that_change(roles, load, figures)
     )
     load = {**load, "version": warehouse.macro("next_commit_id", 0)}
     # Going back to an earlier date changes the tags of rows that no log row tells of.
@@ -95,20 +95,20 @@ def apply_to_current(
     if written and not rebuilds and warehouse.adapter.replace_current(written) is not None:
         return  # the engine in the workers wrote current with the log
     if rebuilds or (all_tagged and load["kind"] == "rollback"):
-        latest = warehouse.macro("latest_rows_sql", plan, relations)
+        latest = warehouse.macro("latest_rows_sql", roles, relations)
         rows = {"touched": latest, "stored": None}
-        _overwrite_current(warehouse, cfg, plan, relations, rows, load)
+        _overwrite_current(warehouse, cfg, roles, relations, rows, load)
     elif nothing_logged and not all_tagged:
         return
-    elif _follows(warehouse, cfg, plan, relations, load, all_tagged):
+    elif _follows(warehouse, cfg, roles, relations, load, all_tagged):
         return
     elif is_written_whole(warehouse, cfg, relations, load, figures, nothing_logged):
-        _write_whole(warehouse, cfg, plan, relations, load, figures)
+        _write_whole(warehouse, cfg, roles, relations, load, figures)
     else:
         load = {**load, "key_list": _keys_to_merge(warehouse, relations, load, figures)}
         warehouse.run_all(
             warehouse.of_format(
-                cfg["file_format"], "merge_into_current", cfg, plan, relations, load
+                cfg["file_format"], "merge_into_current", cfg, roles, relations, load
             )
         )
 
@@ -116,7 +116,7 @@ def apply_to_current(
 def _follows(
     warehouse: Warehouse,
     cfg: Settings,
-    plan: Plan,
+    roles: Roles,
     relations: Relations,
     load: Load,
     is_all: bool,
@@ -125,15 +125,15 @@ def _follows(
     if not has_files(warehouse, cfg):
         return False
     stored = warehouse.macro("run_view", cfg["target"], "stored")
-    touched = warehouse.macro("touched_rows_sql", plan, relations, load)
+    touched = warehouse.macro("touched_rows_sql", roles, relations, load)
     rows = {"touched": touched, "stored": stored}
-    sql = warehouse.macro("current_rows_sql", cfg, plan, relations, rows, load)
+    sql = warehouse.macro("current_rows_sql", cfg, roles, relations, rows, load)
     keys = None if is_all else f"select _key_hash from ({touched})"
     return warehouse.adapter.follow_log(relations["current"], keys, sql, stored) is not None
 
 
 def rebuild_current(
-    warehouse: Warehouse, cfg: Settings, plan: Plan, state: State, relations: Relations
+    warehouse: Warehouse, cfg: Settings, roles: Roles, state: State, relations: Relations
 ) -> None:
     """Write current anew from the log.
 
@@ -147,13 +147,13 @@ def rebuild_current(
         "forward": False,
     }
     load = with_last(load, state)
-    apply_to_current(warehouse, cfg, plan, relations, load)
+    apply_to_current(warehouse, cfg, roles, relations, load)
 
 
 def _write_whole(
     warehouse: Warehouse,
     cfg: Settings,
-    plan: Plan,
+    roles: Roles,
     relations: Relations,
     load: Load,
     figures: Figures | None,
@@ -163,20 +163,20 @@ def _write_whole(
     now, current = relations, relations["current"]
     if not load.get("touched"):
         now = {**relations, "log": as_it_is(warehouse, cfg, relations["log"], "log")}
-    touched = warehouse.macro("touched_rows_sql", plan, now, load)
+    touched = warehouse.macro("touched_rows_sql", roles, now, load)
     if has_delta_files(warehouse, cfg):
         stored = warehouse.macro("run_view", cfg["target"], "stored")
         rows = {"touched": touched, "stored": stored}
-        sql = warehouse.macro("current_rows_sql", cfg, plan, relations, rows, load)
+        sql = warehouse.macro("current_rows_sql", cfg, roles, relations, rows, load)
         if warehouse.adapter.replace_rows(current, sql, stored) is not None:
             return
     rows = {"touched": touched, "stored": current}
-    _overwrite_current(warehouse, cfg, plan, relations, rows, load)
+    _overwrite_current(warehouse, cfg, roles, relations, rows, load)
 
 
-def _rows_that_change(plan: Plan, load: Load, figures: Figures) -> int:
+def _rows_that_change(roles: Roles, load: Load, figures: Figures) -> int:
     """Count the rows of the log that current follows: some events change nothing."""
-    if load["forward"] and plan.get("flow") == "events":
+    if load["forward"] and roles.get("flow") == "events":
         counts = figures.get("rows_inserted"), figures.get("rows_updated")
         return sum(count or 0 for count in (*counts, figures.get("rows_deleted")))
     return figures["rows_logged"] or 0
@@ -204,16 +204,16 @@ def is_written_whole(
 def _overwrite_current(
     warehouse: Warehouse,
     cfg: Settings,
-    plan: Plan,
+    roles: Roles,
     relations: Relations,
     rows: Values,
     load: Load,
 ) -> None:
     """Write all rows of current: those touched, and of those stored the others."""
-    sql = warehouse.macro("current_rows_sql", cfg, plan, relations, rows, load)
+    sql = warehouse.macro("current_rows_sql", cfg, roles, relations, rows, load)
     file_format = cfg["file_format"]
     warehouse.run_all(
-        warehouse.of_format(file_format, "overwrite_current", plan, relations, sql, load)
+        warehouse.of_format(file_format, "overwrite_current", roles, relations, sql, load)
     )
 
 

@@ -13,14 +13,14 @@ from tidemark.pipeline.tables import has_commit, is_only_process, write_relation
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.shapes.load import Committed, Derived, Load, Outcome
 from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 _RUN_AGAIN = "Run the date again, which corrects the log"
 
 
 def commit_load(
-    warehouse: Warehouse, opened: Opened, plan: Plan, derived: Derived, commit: Commit
+    warehouse: Warehouse, opened: Opened, roles: Roles, derived: Derived, commit: Commit
 ) -> Committed:
     """Write what was derived.
 
@@ -30,7 +30,7 @@ def commit_load(
     Args:
         warehouse: Where the tables are.
         opened: What open_load() returned.
-        plan: The column plan.
+        roles: What becomes of each column.
         derived: What was derived.
         commit: What new_commit() returned.
 
@@ -58,7 +58,7 @@ def commit_load(
         version = adapter.commit_rows(staged)
         adapter.view_rows(staged, touched)
         return {"load": {**load, "touched": touched, "written": staged}, "log_version": version}
-    warehouse.of_family(cfg, "append", opened, plan, derived)
+    warehouse.of_family(cfg, "append", opened, roles, derived)
     if load["forward"] and derived.get("slice"):
         load = {**load, "touched": derived["slice"]}
     return {"load": load, "log_version": None}
@@ -135,7 +135,7 @@ def _check_known_is_done(warehouse: Warehouse, opened: Opened, derived: Derived)
             raise_moved(cfg, opened["relations"]["log"])
 
 
-def append_slice(warehouse: Warehouse, opened: Opened, plan: Plan, derived: Derived) -> None:
+def append_slice(warehouse: Warehouse, opened: Opened, roles: Roles, derived: Derived) -> None:
     """Bring the rows of a slice into the log by a statement, and count them afterwards.
 
     Raises:
@@ -145,7 +145,7 @@ def append_slice(warehouse: Warehouse, opened: Opened, plan: Plan, derived: Deri
     targets, file_format = write_relations(warehouse, opened), cfg["file_format"]
     states = opened["commits"]["states"]
     load = {**derived["load"], "states": states, "relation": cfg["relation"]}
-    columns = warehouse.macro("slice_columns", plan)
+    columns = warehouse.macro("slice_columns", roles)
     result = warehouse.run_all(
         warehouse.of_format(file_format, "append_to_log", targets, columns, derived["slice"], load)
     )
@@ -161,7 +161,7 @@ def append_slice(warehouse: Warehouse, opened: Opened, plan: Plan, derived: Deri
 def files_of_slice(
     warehouse: Warehouse,
     opened: Opened,
-    plan: Plan,
+    roles: Roles,
     load: Load,
     slice_: Any,
     figures: Mapping[str, Any],
@@ -172,7 +172,7 @@ def files_of_slice(
     Args:
         warehouse: Where the log is.
         opened: What open_load() returned.
-        plan: What becomes of each column.
+        roles: What becomes of each column.
         load: The load.
         slice_: The rows, and marks of those that they supersede; those are the workers' to write.
         figures: How many there are, rows_logged and rows_superseded.
@@ -189,7 +189,7 @@ def files_of_slice(
         return None
     if load["forward"]:
         counted = {"rows_logged": "count(*)"}
-        written = staged_log_rows(warehouse, opened, plan, load, slice_, counted)
+        written = staged_log_rows(warehouse, opened, roles, load, slice_, counted)
         if written is None:
             return None
         check_staged(warehouse, opened["cfg"], written, logged)

@@ -13,7 +13,7 @@ from tidemark.pipeline.tables import write_relations
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 _SMALL = 8 * 1024 * 1024
@@ -65,12 +65,12 @@ def is_written_at_once(warehouse: Warehouse, cfg: Settings, relation: Any) -> bo
     return size is not None and size <= _SMALL
 
 
-def can_stage_changes(plan: Plan, load: Load) -> bool:
+def can_stage_changes(roles: Roles, load: Load) -> bool:
     """Say whether what a load adds to the log can be written there before its commit.
 
     That is rows to append only, and nothing beside them.
     """
-    return bool(load["forward"] and load["log_version"] is not None and not plan["sensitive"])
+    return bool(load["forward"] and load["log_version"] is not None and not roles["sensitive"])
 
 
 def check_staged(warehouse: Warehouse, cfg: Settings, staged: Any, counted: int) -> None:
@@ -90,7 +90,7 @@ def check_staged(warehouse: Warehouse, cfg: Settings, staged: Any, counted: int)
 def staged_log_rows(
     warehouse: Warehouse,
     opened: Opened,
-    plan: Plan,
+    roles: Roles,
     load: Load,
     rows: Any,
     figures: Mapping[str, str],
@@ -100,7 +100,7 @@ def staged_log_rows(
     Args:
         warehouse: Where the log is.
         opened: What open_load() returned.
-        plan: What becomes of each column.
+        roles: What becomes of each column.
         load: The load.
         rows: The view or table.
         figures: What is counted on the way, as aggregates.
@@ -108,7 +108,7 @@ def staged_log_rows(
     Returns:
         The files; None: it takes a statement.
     """
-    names = warehouse.macro("column_list_expr", warehouse.macro("slice_columns", plan))
+    names = warehouse.macro("column_list_expr", warehouse.macro("slice_columns", roles))
     return warehouse.adapter.stage_rows(
         write_relations(warehouse, opened)["log"],
         load["log_version"],

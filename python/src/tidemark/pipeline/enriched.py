@@ -23,7 +23,7 @@ from tidemark.rules.guard import most_rejects
 from tidemark.rules.names import names_of
 from tidemark.shapes.load import Derived, Figures, Load, Rejects, Source, Staged
 from tidemark.shapes.opened import Commit, Opened, Recorded, RelationName, Relations, State
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 _NO_LINES = (
@@ -255,7 +255,7 @@ def _batch_to_load(opened: Opened, commit_id: int, figures: Figures) -> Staged:
         "samples": None,
         "advice": "Mend the files",
     }
-    return {"plan": {"recorded": recorded}, "load": load, "figures": figures, "rejects": rejects}
+    return {"roles": {"recorded": recorded}, "load": load, "figures": figures, "rejects": rejects}
 
 
 def derive_enriched(
@@ -367,7 +367,7 @@ def _beside(
     return statements
 
 
-def append_enriched(warehouse: Warehouse, opened: Opened, plan: Plan, derived: Derived) -> None:
+def append_enriched(warehouse: Warehouse, opened: Opened, roles: Roles, derived: Derived) -> None:
     """Store atomic events, which are the log of this family.
 
     Raises:

@@ -210,7 +210,7 @@ def _options_of_events(cfg: Settings) -> Values:
 def _set_aside(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
     """Give the tables other names, under the number of the last commit; the events are last."""
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
-    commit = new_commit(warehouse, opened, staged["load"], staged["plan"]["recorded"])
+    commit = new_commit(warehouse, opened, staged["load"], staged["roles"]["recorded"])
     record_commit(warehouse, opened["commits"], commit, "inflight", {})
     _check_replaced(warehouse, opened, commit)
     own = () if cfg["manifest"] else ("manifest",)

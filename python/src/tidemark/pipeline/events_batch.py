@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tidemark.pipeline.checking import check_drift
-from tidemark.pipeline.events_plan import ANEW, plan_stretch
+from tidemark.pipeline.events_roles import ANEW, roles_of_stretch
 from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.batches import batch_at, shapes_of, stretches_of
-from tidemark.rules.event_plan import identifying_names
+from tidemark.rules.event_roles import identifying_names
 from tidemark.rules.names import names_of
 from tidemark.rules.statements import (
     canonical_statement,
@@ -125,8 +125,8 @@ def reorders_ties(warehouse: Warehouse, opened: Opened) -> bool:
     was_by_content = state["recorded"].get("on_tie", "content") == "content"
     if was_by_content == (cfg["on_tie"] == "content"):
         return False
-    plan = {"keyed": len(cfg["keys"]) > 0}
-    return len(warehouse.run(warehouse.macro("any_tie_sql", cfg, plan, opened["relations"]))) > 0
+    roles = {"keyed": len(cfg["keys"]) > 0}
+    return len(warehouse.run(warehouse.macro("any_tie_sql", cfg, roles, opened["relations"]))) > 0
 
 
 def _make_events_view(warehouse: Warehouse, cfg: Settings, landing: Landing, batch: Batch) -> None:
@@ -234,8 +234,8 @@ def cut_at_truncate(warehouse: Warehouse, opened: Opened, landing: Landing, batc
     added = cfg["ddl"]["add_column"]
     ddl = {**cfg["ddl"], "add_column": "apply" if added == "fail" else added}
     looking: Opened = {**opened, "cfg": {**cfg, "ddl": ddl}}
-    plan = plan_stretch(warehouse, looking, landing, batch_at(batch, stretch), stretch)
-    found = warehouse.rows(macro("truncates_sql", cfg, plan, landing["events"]))
+    roles = roles_of_stretch(warehouse, looking, landing, batch_at(batch, stretch), stretch)
+    found = warehouse.rows(macro("truncates_sql", cfg, roles, landing["events"]))
     known = []
     if found and not state["first"]:
         ids = macro("string_literals", [row["_event_id"] for row in found])

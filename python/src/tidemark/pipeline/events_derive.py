@@ -20,7 +20,7 @@ from tidemark.rules.batches import columns_out_of_sight
 from tidemark.shapes.events import Statement
 from tidemark.shapes.load import Derived, Figures, Load, Logged, Staged
 from tidemark.shapes.opened import Opened
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 
@@ -37,7 +37,7 @@ def derive_events(warehouse: Warehouse, opened: Opened, staged: Staged, commit: 
         The dict that commit_load() takes; `outcome` is repeat where only files are remembered, and
         nothing where there are none.
     """
-    plan, files, state = staged["plan"], staged["files"], opened["state"]
+    roles, files, state = staged["roles"], staged["files"], opened["state"]
     figures, before = staged["figures"], state["last_sequence_num"]
     log_version = version_to_append(warehouse, opened, staged["load"])
     load: Load = {**staged["load"], "log_version": log_version}
@@ -51,7 +51,7 @@ def derive_events(warehouse: Warehouse, opened: Opened, staged: Staged, commit: 
     if in_workers:
         rows = _replayed_by_workers(warehouse, opened, staged, load)
     else:
-        rows = _replay(warehouse, opened, plan, load)
+        rows = _replay(warehouse, opened, roles, load)
     figures = {**figures, **rows["counts"]}
     numbers = {
         **versions_before(warehouse, opened, load),
@@ -64,7 +64,7 @@ def derive_events(warehouse: Warehouse, opened: Opened, staged: Staged, commit: 
     # remembered.
     is_new = figures["rows_logged"] or figures["rows_superseded"] or figures["rows_rejected"]
     is_new = is_new or state["first"] or load["kind"] != "load" or load["rebuild"]
-    beside = [] if in_workers else _beside(warehouse, opened, plan, load, figures, rows)
+    beside = [] if in_workers else _beside(warehouse, opened, roles, load, figures, rows)
     return {
         "outcome": "commit" if is_new else "repeat" if files or load["reorders"] else "nothing",
         "load": load,
@@ -94,7 +94,7 @@ def _replayed_by_workers(
     return {"rows": None, "slice": None, "uncommitted": written, "counts": counts}
 
 
-def _replay(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> Logged:
+def _replay(warehouse: Warehouse, opened: Opened, roles: Roles, load: Load) -> Logged:
     """Derive what a stretch adds to the log.
 
     That is straight into files of the log that no commit names yet, or, where the log is corrected
@@ -102,21 +102,21 @@ def _replay(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> Log
     """
     cfg, macro = opened["cfg"], warehouse.macro
     replayed = macro("run_view", cfg["target"], "replayed")
-    sql = _replayed_sql(warehouse, opened, plan, load)
-    make_view(warehouse, replayed, sql, bool(plan["sensitive"]))
-    if can_stage_changes(plan, load):
+    sql = _replayed_sql(warehouse, opened, roles, load)
+    make_view(warehouse, replayed, sql, bool(roles["sensitive"]))
+    if can_stage_changes(roles, load):
         figures = macro("figures_of_events")
-        uncommitted = staged_log_rows(warehouse, opened, plan, load, replayed, figures)
+        uncommitted = staged_log_rows(warehouse, opened, roles, load, replayed, figures)
         if uncommitted is not None:
             counts = uncommitted.figures
             check_staged(warehouse, cfg, uncommitted, counts["rows_logged"])
             return {"rows": replayed, "slice": None, "uncommitted": uncommitted, "counts": counts}
-    names = macro("column_list_expr", macro("slice_columns", plan))
+    names = macro("column_list_expr", macro("slice_columns", roles))
     sql = f"select\n    {names}, _supersedes\nfrom {replayed}"
     slice_ = make_slice(warehouse, cfg["target"], load["commit_id"], "log", sql)
     counts = _counts_of_slice(warehouse, slice_)
     match = ("_key_hash", "_business_date", "_event_id", "_source_operation")
-    uncommitted = files_of_slice(warehouse, opened, plan, load, slice_, counts, match)
+    uncommitted = files_of_slice(warehouse, opened, roles, load, slice_, counts, match)
     return {"rows": replayed, "slice": slice_, "uncommitted": uncommitted, "counts": counts}
 
 
@@ -142,36 +142,36 @@ def _counts_of_slice(warehouse: Warehouse, slice_: Any) -> Figures:
     }
 
 
-def _replayed_sql(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> str:
+def _replayed_sql(warehouse: Warehouse, opened: Opened, roles: Roles, load: Load) -> str:
     """Return the rows that replaying a stretch gives, over views of what stood before."""
     cfg, staged, now, macro = opened["cfg"], load["staged"], load["now"], warehouse.macro
     existing, table_events = (
         macro("run_view", cfg["target"], name) for name in ("existing", "table_events")
     )
     if opened["state"]["first"]:
-        sql = macro("no_existing_events_sql", cfg, plan, load)
+        sql = macro("no_existing_events_sql", cfg, roles, load)
     else:
-        sql = macro("existing_events_sql", cfg, plan, now, staged, load)
+        sql = macro("existing_events_sql", cfg, roles, now, staged, load)
     make_view(warehouse, existing, sql)
     rows_sql = []
     if load["table_events"]:
-        make_view(warehouse, table_events, macro("table_events_sql", cfg, plan, now, staged, load))
-        rows_sql.append(macro("logged_statements_sql", cfg, plan, table_events, load))
+        make_view(warehouse, table_events, macro("table_events_sql", cfg, roles, now, staged, load))
+        rows_sql.append(macro("logged_statements_sql", cfg, roles, table_events, load))
     sources = {"staged": staged, "existing": existing, "table_events": table_events, "moved": None}
     if load["has_partial_moves"]:
-        sources["moved"] = moved_values(warehouse, cfg, plan, sources, load)
-    if not plan["keyed"]:
-        warn_of_columns_without_key(warehouse, cfg, plan, load["statements"])
-    generate = "replayed_keys_sql" if plan["keyed"] else "replayed_copies_sql"
-    rows_sql.append(f"select * from (\n{macro(generate, cfg, plan, sources, load)}\n)")
+        sources["moved"] = moved_values(warehouse, cfg, roles, sources, load)
+    if not roles["keyed"]:
+        warn_of_columns_without_key(warehouse, cfg, roles, load["statements"])
+    generate = "replayed_keys_sql" if roles["keyed"] else "replayed_copies_sql"
+    rows_sql.append(f"select * from (\n{macro(generate, cfg, roles, sources, load)}\n)")
     return "\nunion all\n".join(rows_sql)
 
 
 def warn_of_columns_without_key(
-    warehouse: Warehouse, cfg: Settings, plan: Plan, statements: list[Statement]
+    warehouse: Warehouse, cfg: Settings, roles: Roles, statements: list[Statement]
 ) -> None:
     """Tell what rows of a table without key are not found by any more."""
-    names = columns_out_of_sight(cfg, plan, statements)
+    names = columns_out_of_sight(cfg, roles, statements)
     if names:
         warehouse.warn(
             cfg["entity"],
@@ -182,12 +182,12 @@ def warn_of_columns_without_key(
 
 
 def _beside(
-    warehouse: Warehouse, opened: Opened, plan: Plan, load: Load, figures: Figures, rows: Logged
+    warehouse: Warehouse, opened: Opened, roles: Roles, load: Load, figures: Figures, rows: Logged
 ) -> list[str]:
     """Return what writes staging, rejects and sensitive values: they count once the log has it."""
     cfg, macro, staged = opened["cfg"], warehouse.macro, load["staged"]
     targets, commit_id = write_relations(warehouse, opened), load["commit_id"]
-    staging = macro("staging_columns", cfg, plan)
+    staging = macro("staging_columns", cfg, roles)
     statements = [
         macro(
             "insert_sql",
@@ -199,7 +199,7 @@ def _beside(
         )
     ]
     if figures["rows_rejected"]:
-        key_hash = "_key_hash" if plan["keyed"] else "cast(null as string) as _key_hash"
+        key_hash = "_key_hash" if roles["keyed"] else "cast(null as string) as _key_hash"
         sql = (
             f"select _reject_reason, {key_hash}, _raw_payload, date'{load['business_date']}' as "
             f"_business_date, {commit_id} as _commit_id, cast(null as bigint) as _resolved_by "
@@ -207,11 +207,11 @@ def _beside(
         )
         rejects = macro("rejects_columns")
         statements.append(macro("insert_sql", targets["rejects"], rejects, sql))
-    if plan["sensitive"] and figures["rows_logged"]:
+    if roles["sensitive"] and figures["rows_logged"]:
         sql = (
             f"select *, {commit_id} as _commit_id from {rows['rows']} where _supersedes is null "
             "and _operation <> 'T'"
         )
-        sensitive = macro("sensitive_columns", plan)
+        sensitive = macro("sensitive_columns", roles)
         statements.append(macro("insert_sql", targets["sensitive"], sensitive, sql))
     return statements

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from tidemark.errors import DataError
-from tidemark.pipeline.events_plan import ANEW
+from tidemark.pipeline.events_roles import ANEW
 from tidemark.pipeline.slices import make_slice
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.shapes.load import Load
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 
 def moved_values(
-    warehouse: Warehouse, cfg: Settings, plan: Plan, sources: Values, load: Load
+    warehouse: Warehouse, cfg: Settings, roles: Roles, sources: Values, load: Load
 ) -> Any:
     """Return the values that rows had under their old key, for moves that left columns out.
 
@@ -25,7 +25,7 @@ def moved_values(
     Args:
         warehouse: Where the tables are.
         cfg: The settings.
-        plan: What becomes of each column.
+        roles: What becomes of each column.
         sources: The views that a stretch is replayed from.
         load: The load.
 
@@ -39,11 +39,11 @@ def moved_values(
 
     def step(number: int, before: Any) -> Any:
         of = {**sources, "moved": before}
-        sql = macro("replayed_keys_sql", cfg, plan, of, load, departures=True)
+        sql = macro("replayed_keys_sql", cfg, roles, of, load, departures=True)
         return make_slice(warehouse, cfg["target"], load["commit_id"], f"moved_{number}", sql)
 
     same = "now._image <=> before._image"
-    if any("map<" in column["type"] for column in plan["columns"]):
+    if any("map<" in column["type"] for column in roles["columns"]):
         same = "to_json(now._image) <=> to_json(before._image)"  # maps are not compared
     before = step(0, sources.get("moved"))
     for number in _steps(macro("row_count", before)):

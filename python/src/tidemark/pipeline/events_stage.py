@@ -10,7 +10,7 @@ from tidemark.pipeline.checking import check_drift, check_load
 from tidemark.pipeline.delta_files import as_it_is
 from tidemark.pipeline.events_batch import source_of
 from tidemark.pipeline.events_moves import linked_keys
-from tidemark.pipeline.events_plan import ANEW, is_trial, plan_event_load, plan_stretch
+from tidemark.pipeline.events_roles import ANEW, is_trial, load_of_stretch, roles_of_stretch
 from tidemark.pipeline.events_statement import opened_after_statement
 from tidemark.pipeline.expressions import (
     event_expressions,
@@ -31,14 +31,14 @@ from tidemark.pipeline.tables import (
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.batches import NO_FIGURES, batch_at
-from tidemark.rules.event_plan import sequence_plan
+from tidemark.rules.event_roles import sequence_change
 from tidemark.rules.guard import most_rejects
 from tidemark.rules.names import names_of
 from tidemark.rules.row_rules import can_stop
 from tidemark.shapes.events import Landing, Stretch
 from tidemark.shapes.load import Figures, Load, Rejects, Source, Staged
 from tidemark.shapes.opened import Opened, Recorded, RecordedSource, Relations, State
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 _ADVICE = (
@@ -68,60 +68,60 @@ def stage_events(
     landing, batch = source["landing"], batch_at(source["batch"], stretch)
     given, opened = opened, opened_after_statement(warehouse, opened, batch, stretch)
     cfg, state = opened["cfg"], opened["state"]
-    plan = plan_stretch(warehouse, opened, landing, batch, stretch)
+    roles = roles_of_stretch(warehouse, opened, landing, batch, stretch)
     if landing.get("decoded"):
-        plan = _of_decoded(plan, landing)
+        roles = _of_decoded(roles, landing)
     begun: State = {**given["state"], "last_id": state["last_id"], "begun": state.get("begun")}
     given = {**given, "state": begun}
-    tried = _tried_stretch(warehouse, given, plan, source, stretch)
-    opened = _evolved(warehouse, opened, plan)
-    now, known = _log_as_it_is(warehouse, opened, plan)
-    _make_staged_view(warehouse, cfg, plan, landing, stretch, known)
-    plan = _with_sequence_type(warehouse, opened, plan, landing, stretch, known)
-    if plan.get("wider"):
+    tried = _tried_stretch(warehouse, given, roles, source, stretch)
+    opened = _evolved(warehouse, opened, roles)
+    now, known = _log_as_it_is(warehouse, opened, roles)
+    _make_staged_view(warehouse, cfg, roles, landing, stretch, known)
+    roles = _with_sequence_type(warehouse, opened, roles, landing, stretch, known)
+    if roles.get("wider"):
         if is_trial(opened["run"]):
             return None
-        opened = _opened_after_widening(warehouse, opened, plan)
+        opened = _opened_after_widening(warehouse, opened, roles)
         # A view of Spark's refuses an Iceberg table whose columns are not of the types that they
         # had when it was made.
-        now, known = _log_as_it_is(warehouse, opened, plan)
-        _make_staged_view(warehouse, cfg, plan, landing, stretch, known)
+        now, known = _log_as_it_is(warehouse, opened, roles)
+        _make_staged_view(warehouse, cfg, roles, landing, stretch, known)
     if opened["run"]["empty"]:
-        return {"plan": plan, "figures": {}}
+        return {"roles": roles, "figures": {}}
 
     planned: Load = {
-        **plan_event_load(warehouse, opened, plan, batch, {**stretch, "tried": tried}),
+        **load_of_stretch(warehouse, opened, roles, batch, {**stretch, "tried": tried}),
         "log_version": opened["state"]["log_version"],
-        "order_type": warehouse.macro("place_type", cfg, plan.get("sequence_type")),
+        "order_type": warehouse.macro("place_type", cfg, roles.get("sequence_type")),
     }
     looking: Load = {**planned, "now": now, "known": known}
-    rows, seen = _staged_rows(warehouse, opened, plan, landing, stretch, looking)
+    rows, seen = _staged_rows(warehouse, opened, roles, landing, stretch, looking)
     load = _with_what_arrived(warehouse, opened, planned, now, rows, seen)
-    plan = _with_what_moved(plan, load)
-    figures = _figures_of_staged(warehouse, cfg, plan, load, seen)
+    roles = _with_what_moved(roles, load)
+    figures = _figures_of_staged(warehouse, cfg, roles, load, seen)
     ignored = batch["ignored"] if stretch["is_last"] else 0
     read = figures["rows_read"] + ignored
     return {
-        "plan": plan,
+        "roles": roles,
         "broken": broken_by_events(warehouse, cfg, load["staged"]),
         "load": load,
         "figures": {**figures, "rows_ignored": ignored, "rows_read": read},
         "source": {**source, "batch": {**batch, "batch_id": load["batch_id"]}},
         "files": landing["files"],
-        "rejects": _rejects(warehouse, cfg, plan, load, landing, stretch, figures),
+        "rejects": _rejects(warehouse, cfg, roles, load, landing, stretch, figures),
     }
 
 
-def _of_decoded(plan: Plan, landing: Landing) -> Plan:
-    """Return the plan of events that the workers read: which names they tell is known by then."""
-    source: RecordedSource = {**plan["recorded"]["source"], "told": landing["told"]}
-    return {**plan, "decoded": True, "recorded": {**plan["recorded"], "source": source}}
+def _of_decoded(roles: Roles, landing: Landing) -> Roles:
+    """Return the roles of events that the workers read: which names they tell is known by then."""
+    source: RecordedSource = {**roles["recorded"]["source"], "told": landing["told"]}
+    return {**roles, "decoded": True, "recorded": {**roles["recorded"], "source": source}}
 
 
 def _rejects(
     warehouse: Warehouse,
     cfg: Settings,
-    plan: Plan,
+    roles: Roles,
     load: Load,
     landing: Landing,
     stretch: Stretch,
@@ -130,7 +130,7 @@ def _rejects(
     rows, failed, payload = load["staged"], None, "_raw_payload"
     if figures["rows_rejected"] and cfg["on_reject"] == "fail":
         events = landing["events"]
-        failed = warehouse.macro("failed_event_values_sql", cfg, plan, events, stretch)
+        failed = warehouse.macro("failed_event_values_sql", cfg, roles, events, stretch)
     if cfg["format"] == "debezium":
         # Of an envelope the values: what stands before the images, a schema above all, would fill a
         # message.
@@ -153,7 +153,7 @@ def _rejects(
 
 
 def _tried_stretch(
-    warehouse: Warehouse, opened: Opened, plan: Plan, source: Source, stretch: Stretch
+    warehouse: Warehouse, opened: Opened, roles: Roles, source: Source, stretch: Stretch
 ) -> int | None:
     """Stage a stretch whose rows may stop it on what the tables will be, where they are altered.
 
@@ -164,7 +164,7 @@ def _tried_stretch(
     may_stop = most_rejects(cfg, run) < 1 or can_stop(cfg)
     if not may_stop or run["empty"] or run.get("dry_run"):
         return None
-    if not alters_tables(warehouse, opened, plan):
+    if not alters_tables(warehouse, opened, roles):
         return None
     trial = stage_events(warehouse, {**opened, "run": {**run, "dry_run": True}}, source, stretch)
     if not trial:
@@ -174,57 +174,57 @@ def _tried_stretch(
     return number
 
 
-def _evolved(warehouse: Warehouse, opened: Opened, plan: Plan) -> Opened:
-    """Return the entity once its tables are as the plan of a stretch has them."""
+def _evolved(warehouse: Warehouse, opened: Opened, roles: Roles) -> Opened:
+    """Return the entity once its tables are as the roles of a stretch have them."""
     if opened["run"].get("dry_run"):
-        to_come: Opened = opened_to_come(warehouse, opened, plan)
+        to_come: Opened = opened_to_come(warehouse, opened, roles)
         return to_come
-    alters = alters_tables(warehouse, opened, plan)
+    alters = alters_tables(warehouse, opened, roles)
     if alters:
-        evolve_tables(warehouse, opened, plan)
+        evolve_tables(warehouse, opened, roles)
     state = opened["state"]
     if not state["first"] and state["recorded"].get("views_are_old"):
-        make_history_view(warehouse, opened["cfg"], plan, opened["relations"])
+        make_history_view(warehouse, opened["cfg"], roles, opened["relations"])
     return opened_evolved(opened) if alters else opened
 
 
-def _log_as_it_is(warehouse: Warehouse, opened: Opened, plan: Plan) -> tuple[Relations, Values]:
+def _log_as_it_is(warehouse: Warehouse, opened: Opened, roles: Roles) -> tuple[Relations, Values]:
     """Return the tables, the log as it is now, and where the events are that are known already."""
     relations, state, macro = opened["relations"], opened["state"], warehouse.macro
     if state["first"]:
         return relations, {}
     log = as_it_is(warehouse, opened["cfg"], relations["log"], "log")
-    staging = None if plan["keyed"] else macro("in_force_of", relations["staging"], state)
+    staging = None if roles["keyed"] else macro("in_force_of", relations["staging"], state)
     return {**relations, "log": log}, {"log": log, "staging": staging}
 
 
 def _with_sequence_type(
     warehouse: Warehouse,
     opened: Opened,
-    plan: Plan,
+    roles: Roles,
     landing: Landing,
     stretch: Stretch,
     known: Values,
-) -> Plan:
-    """Return the plan with the type of what events are ordered by.
+) -> Roles:
+    """Return the roles with the type of what events are ordered by.
 
     `wider` is what the tables are to hold of it from now on.
     """
     cfg, state = opened["cfg"], opened["state"]
     if not cfg["sequence_by"]:
-        return plan
+        return roles
     found = _sequence_type(warehouse, cfg)
     recorded = None if state["first"] else state["recorded"].get("sequence_type")
-    guessed = plan["guessed_texts"] if state["first"] else ()
-    sequence = sequence_plan(cfg, found, recorded, guessed)
+    guessed = roles["guessed_texts"] if state["first"] else ()
+    sequence = sequence_change(cfg, found, recorded, guessed)
     raise_problems(cfg["entity"], sequence["errors"])
     check_drift(cfg, sequence["drift"], ANEW)
     if sequence["casts"]:
-        plan = {**plan, "sequence_casts": sequence["casts"]}
-        _make_staged_view(warehouse, cfg, plan, landing, stretch, known)
+        roles = {**roles, "sequence_casts": sequence["casts"]}
+        _make_staged_view(warehouse, cfg, roles, landing, stretch, known)
         found = _sequence_type(warehouse, cfg)
-    told: Recorded = {**plan["recorded"], "sequence_type": found}
-    return {**plan, "sequence_type": found, "recorded": told, "wider": sequence["wider"]}
+    told: Recorded = {**roles["recorded"], "sequence_type": found}
+    return {**roles, "sequence_type": found, "recorded": told, "wider": sequence["wider"]}
 
 
 def _sequence_type(warehouse: Warehouse, cfg: Settings) -> str:
@@ -234,7 +234,7 @@ def _sequence_type(warehouse: Warehouse, cfg: Settings) -> str:
     return kind
 
 
-def _opened_after_widening(warehouse: Warehouse, opened: Opened, plan: Plan) -> Opened:
+def _opened_after_widening(warehouse: Warehouse, opened: Opened, roles: Roles) -> Opened:
     """Return the entity once log and current hold what events are ordered by from now on."""
     relations, macro = opened["relations"], warehouse.macro
     if opened["run"].get("dry_run"):
@@ -246,44 +246,44 @@ def _opened_after_widening(warehouse: Warehouse, opened: Opened, plan: Plan) -> 
     for name in ("log_table", "current"):
         columns = macro("describe_query", f"select * from {relations[name]}")
         was = next(one["type"] for one in columns if one["name"].lower() == "_sequence_by")
-        wider = {"name": "_sequence_by", "type": plan["sequence_type"], "from": was}
+        wider = {"name": "_sequence_by", "type": roles["sequence_type"], "from": was}
         widen_columns(warehouse, relations[name], [wider])
     cfg: Settings = {**opened["cfg"], "file_format": macro("lake_format")}
-    make_history_view(warehouse, cfg, plan, relations)
+    make_history_view(warehouse, cfg, roles, relations)
     return {**opened, "state": {**opened["state"], "log_version": None}}
 
 
 def _make_staged_view(
     warehouse: Warehouse,
     cfg: Settings,
-    plan: Plan,
+    roles: Roles,
     landing: Landing,
     stretch: Stretch,
     known: Values,
 ) -> None:
     macro = warehouse.macro
     view = macro("run_view", cfg["target"], "staged")
-    sql = macro("staged_events_sql", cfg, plan, landing["events"], known, stretch)
-    compared, more = check_look_ups(warehouse, cfg, plan["columns"])
+    sql = macro("staged_events_sql", cfg, roles, landing["events"], known, stretch)
+    compared, more = check_look_ups(warehouse, cfg, roles["columns"])
     if macro("can", "parse_expressions"):
         given = [*of_a_row_alone(cfg, event_expressions(cfg)), *compared]
-        seen = [*macro("event_columns"), *plan["source_columns"]]
+        seen = [*macro("event_columns"), *roles["source_columns"]]
         kinds = {column["name"]: column["type"] for column in seen} | more
         if warehouse.adapter.try_view(view, sql, given, kinds):
             # rules that put nothing aside are not in that view: they are only counted
             counted = cfg["rules"] and rule_counts_of_events_sql(warehouse, cfg, view)
             if not counted or not warehouse.adapter.analysis_error(counted):
                 return
-        _check_event_expressions(warehouse, cfg, plan, landing, stretch)
+        _check_event_expressions(warehouse, cfg, roles, landing, stretch)
     make_view(warehouse, view, sql)
 
 
 def _check_event_expressions(
-    warehouse: Warehouse, cfg: Settings, plan: Plan, landing: Landing, stretch: Stretch
+    warehouse: Warehouse, cfg: Settings, roles: Roles, landing: Landing, stretch: Stretch
 ) -> None:
     """Say of a statement that Spark refuses which setting is to blame, if one is."""
     macro, errors = warehouse.macro, []
-    names = [*names_of(plan["source_columns"]), *names_of(macro("event_columns"))]
+    names = [*names_of(roles["source_columns"]), *names_of(macro("event_columns"))]
     for name in names_of(landing["columns"] or []):
         if name not in names and name != "_landing_num":
             names.append(name)
@@ -292,7 +292,7 @@ def _check_event_expressions(
     for setting, expression in event_expressions(cfg):
         # counted, so that it can be no aggregate and no window either
         of_a_row = f"count(not ({expression}))" if setting in rules else f"count({expression})"
-        sql = macro("event_expression_sql", plan, landing["events"], stretch, of_a_row)
+        sql = macro("event_expression_sql", roles, landing["events"], stretch, of_a_row)
         errors.append(meaning_problem(warehouse, setting, expression, sql, lacks, names))
     raise_problems(cfg["entity"], [error for error in errors if error])
 
@@ -300,7 +300,7 @@ def _check_event_expressions(
 def _staged_rows(
     warehouse: Warehouse,
     opened: Opened,
-    plan: Plan,
+    roles: Roles,
     landing: Landing,
     stretch: Stretch,
     load: Load,
@@ -312,17 +312,17 @@ def _staged_rows(
         log = load["now"]["log"]
 
     def kept(name: str, sql: str) -> tuple[Any, Values]:
-        rows = kept_rows(warehouse, cfg, plan, load, name, sql)
-        figures = macro("staged_figures_sql", cfg, plan, rows, log)
+        rows = kept_rows(warehouse, cfg, roles, load, name, sql)
+        figures = macro("staged_figures_sql", cfg, roles, rows, log)
         return rows, warehouse.rows(figures)[0]
 
     rows, seen = kept("staged_rows", sql)
     if _int(seen["lone_arrival_count"]) > 0 and not first:
         # Changes of the key of which an earlier run has had the delete.
         known = {**load["known"], "departures": load["now"]["log"]}
-        _make_staged_view(warehouse, cfg, plan, landing, stretch, known)
+        _make_staged_view(warehouse, cfg, roles, landing, stretch, known)
         rows, seen = kept("staged_rows_again", sql)
-    if _int(seen["reject_count"]) > 0 and _knows_rejects(warehouse, opened, plan, landing):
+    if _int(seen["reject_count"]) > 0 and _knows_rejects(warehouse, opened, roles, landing):
         known = macro("in_force_of", opened["relations"]["rejects"], opened["state"])
         of_ties, of_all = "like 'tie: %'", "is not null"
         condition = f"staged._reject_reason {of_ties if landing['in_files'] else of_all}"
@@ -331,13 +331,13 @@ def _staged_rows(
     return rows, seen
 
 
-def _knows_rejects(warehouse: Warehouse, opened: Opened, plan: Plan, landing: Landing) -> bool:
+def _knows_rejects(warehouse: Warehouse, opened: Opened, roles: Roles, landing: Landing) -> bool:
     """Say whether a reject that comes again can be told from a new one.
 
     By its text it is, which is not kept of sensitive values, where that is no accident: a table or
     SELECT brings all its rows each time, and of lines those that tie are known by their content.
     """
-    if opened["state"]["first"] or plan["sensitive"]:
+    if opened["state"]["first"] or roles["sensitive"]:
         return False
     if not relation_exists(warehouse, opened["relations"]["rejects"]):
         return False
@@ -395,14 +395,14 @@ def _with_what_arrived(
     }
 
 
-def _with_what_moved(plan: Plan, load: Load) -> Plan:
-    """Return the plan with what is recorded of moves and snapshots after a stretch."""
-    source: RecordedSource = {**plan["recorded"]["source"]}
+def _with_what_moved(roles: Roles, load: Load) -> Roles:
+    """Return the roles with what is recorded of moves and snapshots after a stretch."""
+    source: RecordedSource = {**roles["recorded"]["source"]}
     for name in ("has_moves", "has_partial_moves"):
         source[name] = source[name] or load[name]
     source["open_snapshot"] = load["leaves_open"]
-    plan = {**plan, "recorded": {**plan["recorded"], "source": source}}
-    return {**plan, "kept_gone": plan["gone"]} if load["late"] and plan["gone"] else plan
+    roles = {**roles, "recorded": {**roles["recorded"], "source": source}}
+    return {**roles, "kept_gone": roles["gone"]} if load["late"] and roles["gone"] else roles
 
 
 def _may_close_snapshot(
@@ -509,11 +509,11 @@ def _reads_on(warehouse: Warehouse, cfg: Settings, log: Any, staged: Any) -> boo
 
 
 def _figures_of_staged(
-    warehouse: Warehouse, cfg: Settings, plan: Plan, load: Load, seen: Values
+    warehouse: Warehouse, cfg: Settings, roles: Roles, load: Load, seen: Values
 ) -> Figures:
     macro, tied = warehouse.macro, 0
-    if plan["keyed"] and macro("can_tie", cfg):
-        sql = macro("tied_rows_sql", cfg, plan, load["now"], load["staged"], load)
+    if roles["keyed"] and macro("can_tie", cfg):
+        sql = macro("tied_rows_sql", cfg, roles, load["now"], load["staged"], load)
         tied = _int(warehouse.rows(sql)[0]["row_count"])
     return {
         **NO_FIGURES,

@@ -6,7 +6,7 @@ import copy
 
 from tidemark.pipeline.altering import alter_columns
 from tidemark.pipeline.commits import new_commit, record_commit
-from tidemark.pipeline.events_plan import date_of_events
+from tidemark.pipeline.events_roles import date_of_events
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.batches import take_up_columns
 from tidemark.rules.statements import failed_policy

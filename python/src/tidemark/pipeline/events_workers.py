@@ -6,18 +6,18 @@ import json
 from typing import Any, TypedDict
 
 from tidemark.pipeline.events_batch import identified_by, reorders_ties, source_of, tables_of
-from tidemark.pipeline.events_plan import plan_event_load, plan_stretch, statements_within
+from tidemark.pipeline.events_roles import load_of_stretch, roles_of_stretch, statements_within
 from tidemark.pipeline.tables import freed_columns
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import asks_workers, leave_to_spark, of_engine, why_not_workers
 from tidemark.rules.batches import ALL_OF_IT, NO_FIGURES, columns_of_schema
-from tidemark.rules.event_plan import names_in_batch
+from tidemark.rules.event_roles import names_in_batch
 from tidemark.rules.names import names_of, unique
 from tidemark.rules.table_names import named_tables
 from tidemark.shapes.events import Batch, Landing
 from tidemark.shapes.load import Figures, Load, Source, Staged
 from tidemark.shapes.opened import Opened
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 
 
 class _Found(TypedDict):
@@ -97,8 +97,8 @@ def _read_by_workers(
     # what Spark finds by looking into a batch
     if source_of(opened).get("by_content") is None:
         batch["by_content"] = bool(state["first"] and cfg["sequence_by"])
-    plan = plan_stretch(warehouse, opened, {"columns": None}, {**batch}, ALL_OF_IT)
-    if statements_within(warehouse, opened, plan, batch, ALL_OF_IT):
+    roles = roles_of_stretch(warehouse, opened, {"columns": None}, {**batch}, ALL_OF_IT)
+    if statements_within(warehouse, opened, roles, batch, ALL_OF_IT):
         # it stands where the first event with the column does, which nobody has looked for
         return "a column with a default is new at the source"
     source = {
@@ -111,10 +111,10 @@ def _read_by_workers(
         "by_content": batch["by_content"],
         "identifying": batch["identifying"],
     }
-    events = adapter.read_events(cfg, plan, source, view)
+    events = adapter.read_events(cfg, roles, source, view)
     if isinstance(events, str):
         return events
-    told = _names_in_batch(opened, plan, batch, events.figures)
+    told = _names_in_batch(opened, roles, batch, events.figures)
     batch = {
         **batch,
         "named": named_tables(batch, [{"_table_name": events.of_table}]),
@@ -145,11 +145,11 @@ def _stage_in_workers(
         return "a snapshot is still to be ended"
     if not state["first"] and state["log_version"] is None:
         return "its log cannot be written by it"
-    plan = plan_stretch(warehouse, opened, {"columns": None}, batch, ALL_OF_IT)
-    if _alters_tables(warehouse, opened, plan):
+    roles = roles_of_stretch(warehouse, opened, {"columns": None}, batch, ALL_OF_IT)
+    if _alters_tables(warehouse, opened, roles):
         return "its columns have changed"
     load: Load = {
-        **plan_event_load(warehouse, opened, plan, batch, ALL_OF_IT),
+        **load_of_stretch(warehouse, opened, roles, batch, ALL_OF_IT),
         "log_version": state["log_version"],
         "late": False,
         "forward": True,
@@ -157,7 +157,7 @@ def _stage_in_workers(
     }
     if load["statements"]:
         return "a column with a default is new at the source"
-    told = plan["recorded"]["source"]
+    told = roles["recorded"]["source"]
     source = {
         "landed": found["landed"],
         "prefiltered": found["prefiltered"],
@@ -167,7 +167,7 @@ def _stage_in_workers(
         "has_moves": told["has_moves"],
     }
     stage = adapter.keep_events if state["first"] else adapter.stage_events
-    staged = stage(cfg, plan, load, source, opened["relations"])
+    staged = stage(cfg, roles, load, source, opened["relations"])
     if isinstance(staged, str):
         return staged
     figures = staged.figures
@@ -175,12 +175,12 @@ def _stage_in_workers(
         **told,
         "has_moves": told["has_moves"] or figures["has_moves"] > 0,
         "named": named_tables(batch, [{"_table_name": staged.of_table}]),
-        "told": _names_in_batch(opened, plan, batch, figures),
+        "told": _names_in_batch(opened, roles, batch, figures),
     }
     counted: Figures = figures
     nums: Figures = {"first_sequence_num": None, "last_sequence_num": None}
     return {
-        "plan": {**plan, "recorded": {**plan["recorded"], "source": told}},
+        "roles": {**roles, "recorded": {**roles["recorded"], "source": told}},
         "load": load,
         "files": files,
         "rejects": {},
@@ -237,31 +237,33 @@ def _batch_to_come(warehouse: Warehouse, opened: Opened, prefiltered: Any) -> Ba
     }
 
 
-def _names_in_batch(opened: Opened, plan: Plan, batch: Batch, figures: Values) -> list[str] | None:
+def _names_in_batch(
+    opened: Opened, roles: Roles, batch: Batch, figures: Values
+) -> list[str] | None:
     """Return names_in_batch() of a batch that went by the workers.
 
-    Without a schema its images tell, which have all columns of the plan or the key alone.
+    Without a schema its images tell, which have all columns of the entity or the key alone.
     """
     cfg, state = opened["cfg"], opened["state"]
     if cfg["format"] != "debezium":
         return None
-    came = plan["keys"] if figures["rows_read"] > figures["rows_ignored"] else []
-    came = plan["columns"] if figures["has_whole_rows"] else came
+    came = roles["keys"] if figures["rows_read"] > figures["rows_ignored"] else []
+    came = roles["columns"] if figures["has_whole_rows"] else came
     names = batch["names"] if batch["schemas"] else names_of(came)
     return names_in_batch({**batch, "names": names}, None if state["first"] else state["recorded"])
 
 
-def _alters_tables(warehouse: Warehouse, opened: Opened, plan: Plan) -> bool:
+def _alters_tables(warehouse: Warehouse, opened: Opened, roles: Roles) -> bool:
     """Say whether tables are to have other columns, or current is to be written anew, before."""
     cfg, recorded = opened["cfg"], opened["state"]["recorded"]
     if opened["state"]["first"]:
         return False
     return bool(
-        any(column["recorded_type"] != column["type"] for column in plan["columns"])
-        or plan["gone"]
+        any(column["recorded_type"] != column["type"] for column in roles["columns"])
+        or roles["gone"]
         or not recorded.get("marks_rejects")
         or recorded.get("views_are_old")
         or recorded["soft_delete"] != cfg["soft_delete"]
         or recorded.get("write_mode", "copy_on_write") != cfg["write_mode"]
-        or freed_columns(warehouse, opened, plan)
+        or freed_columns(warehouse, opened, roles)
     )

@@ -28,11 +28,11 @@ from tidemark.pipeline.slices import (
 from tidemark.pipeline.tables import alters_tables, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers
-from tidemark.rules.column_plan import PARTIAL
+from tidemark.rules.column_roles import PARTIAL
 from tidemark.rules.drift import config_drift, left_out_columns
 from tidemark.shapes.load import Derived, Figures, Load, Logged, Source, Staged
 from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 _OTHER_HASHES = (
@@ -53,22 +53,22 @@ def stage_extract(warehouse: Warehouse, opened: Opened, source: Source, part: An
         part: The one part of the source.
     """
     if source.get("files") and not opened["state"].get("is_evolved"):
-        plan = _plan_extract(warehouse, opened, source)
-        staged = stage_by_workers(warehouse, opened, source, plan)
+        roles = _roles_of_extract(warehouse, opened, source)
+        staged = stage_by_workers(warehouse, opened, source, roles)
         if not isinstance(staged, bool):
             return staged
         if staged:
-            return _stage_compared(warehouse, opened, source, plan)
+            return _stage_compared(warehouse, opened, source, roles)
     if source.get("files"):
         source = source_of_spark(warehouse, opened, source["body"])
-    plan = _plan_extract(warehouse, opened, source)
+    roles = _roles_of_extract(warehouse, opened, source)
     view = typed_view(warehouse, opened["cfg"])
-    rows = warehouse.macro("staged_rows_sql", opened["cfg"], plan, source["body"])
+    rows = warehouse.macro("staged_rows_sql", opened["cfg"], roles, source["body"])
     make_view(warehouse, view, rows, body=source["body"])
-    return _stage_compared(warehouse, opened, source, plan)
+    return _stage_compared(warehouse, opened, source, roles)
 
 
-def _stage_compared(warehouse: Warehouse, opened: Opened, source: Source, plan: Plan) -> Staged:
+def _stage_compared(warehouse: Warehouse, opened: Opened, source: Source, roles: Roles) -> Staged:
     """Compare what the view `staged` has with what stood before the date.
 
     Of tables that the load is going to alter it sees what they will be; what it keeps of them as a
@@ -76,29 +76,29 @@ def _stage_compared(warehouse: Warehouse, opened: Opened, source: Source, plan: 
     """
     cfg, run, macro = opened["cfg"], opened["run"], warehouse.macro
     if run["empty"]:
-        return {"plan": plan, "figures": {}}
-    planned: Load = macro("plan_load", cfg, run, opened["state"])
-    alters = alters_tables(warehouse, opened, plan)
+        return {"roles": roles, "figures": {}}
+    planned: Load = macro("load_of_date", cfg, run, opened["state"])
+    alters = alters_tables(warehouse, opened, roles)
     if alters:
-        opened = opened_to_come(warehouse, opened, plan)
+        opened = opened_to_come(warehouse, opened, roles)
     is_first = opened["state"]["first"]
     load: Load = {
         **planned,
         "log_version": opened["state"]["log_version"],
         "mends_rejects": planned["this_commit_id"] is not None,
-        "existing": None if is_first else _existing_view(warehouse, opened, plan, planned),
+        "existing": None if is_first else _existing_view(warehouse, opened, roles, planned),
     }
-    broken = hold_to_rules(warehouse, cfg, plan)
-    staged = _stage_changes(warehouse, opened, plan, load)
-    staged = staged or _classify(warehouse, opened, plan, load)
+    broken = hold_to_rules(warehouse, cfg, roles)
+    staged = _stage_changes(warehouse, opened, roles, load)
+    staged = staged or _classify(warehouse, opened, roles, load)
     if staged["figures"]["rows_rejected"] and cfg["on_reject"] == "fail":
-        staged["rejects"]["failed"] = macro("failed_values_sql", cfg, plan, source["body"])
-    is_lasting = not plan["sensitive"] or is_in_files(warehouse, staged["load"].get("classified"))
+        staged["rejects"]["failed"] = macro("failed_values_sql", cfg, roles, source["body"])
+    is_lasting = not roles["sensitive"] or is_in_files(warehouse, staged["load"].get("classified"))
     again = alters and not is_lasting
     return {**staged, "alters": alters, "again": again, "broken": broken}
 
 
-def _plan_extract(warehouse: Warehouse, opened: Opened, source: Source) -> Plan:
+def _roles_of_extract(warehouse: Warehouse, opened: Opened, source: Source) -> Roles:
     """Return what becomes of each column.
 
     Raises:
@@ -114,17 +114,17 @@ def _plan_extract(warehouse: Warehouse, opened: Opened, source: Source) -> Plan:
             "is_past": (run["business_date"] or "") <= (state["last_date"] or ""),
         }
     types = declared_types(warehouse, cfg)
-    plan: Plan = macro("column_plan", cfg, source["columns"], types, recorded, origin)
-    type_compared_values(warehouse, cfg, plan)
-    _check_malformed(warehouse, cfg, plan, source)
+    roles: Roles = macro("column_roles", cfg, source["columns"], types, recorded, origin)
+    type_compared_values(warehouse, cfg, roles)
+    _check_malformed(warehouse, cfg, roles, source)
     file_names = [name for name in source["file_names"] if name != "_malformed"]
     left_out = left_out_columns(file_names, source["columns"], recorded, source["body"])
-    pepper = pepper_of(warehouse, cfg, plan)
-    plan = {**plan, "recorded": {**plan["recorded"], "left_out": left_out, **pepper}}
+    pepper = pepper_of(warehouse, cfg, roles)
+    roles = {**roles, "recorded": {**roles["recorded"], "left_out": left_out, **pepper}}
     if recorded:
-        drift = config_drift(cfg, plan, recorded, origin)
+        drift = config_drift(cfg, roles, recorded, origin)
         check_drift(cfg, drift, f"{_OTHER_HASHES}'{{entity: {cfg['entity']}}}'")
-    return plan
+    return roles
 
 
 def columns_not_yet(warehouse: Warehouse, opened: Opened, source: Source) -> list[str]:
@@ -166,14 +166,14 @@ def columns_not_yet(warehouse: Warehouse, opened: Opened, source: Source) -> lis
     return unseen + [name for name in yielded if name not in seen]
 
 
-def type_compared_values(warehouse: Warehouse, cfg: Settings, plan: Plan) -> None:
+def type_compared_values(warehouse: Warehouse, cfg: Settings, roles: Roles) -> None:
     """Find out the types of what is compared in place of a column's value (`compare_as`).
 
     Raises:
         ConfigError: One is no expression of its column.
     """
     macro, terms, errors = warehouse.macro, [], []
-    compared = [column for column in plan["compared"] if column.get("compare_as")]
+    compared = [column for column in roles["compared"] if column.get("compare_as")]
     for column in compared:
         name = column["name"]
         null = f"cast(null as {macro('quoted_type', column['type'])})"
@@ -194,14 +194,14 @@ def type_compared_values(warehouse: Warehouse, cfg: Settings, plan: Plan) -> Non
             column["compare_type"] = types[column["name"]]
 
 
-def _check_malformed(warehouse: Warehouse, cfg: Settings, plan: Plan, source: Source) -> None:
+def _check_malformed(warehouse: Warehouse, cfg: Settings, roles: Roles, source: Source) -> None:
     """Stop at a body without `_malformed`: what could not be read would be NULL to it."""
-    if "_malformed" not in source["file_names"] or "_malformed" in plan["supplied"]:
+    if "_malformed" not in source["file_names"] or "_malformed" in roles["supplied"]:
         return
     view = warehouse.macro("run_view", cfg["target"], "extract")
     rows = warehouse.run(f"select _malformed from {view} where _malformed is not null limit 1")
     if len(rows):
-        sample = "" if plan["sensitive"] else f"\n  - {rows[0][0][:300]}"
+        sample = "" if roles["sensitive"] else f"\n  - {rows[0][0][:300]}"
         raise DataError(
             f"{cfg['entity']}: the extract{source['origin']} has bytes that cannot be read; "
             f"nothing was written{sample}\nName its encoding (options: {{encoding: "
@@ -210,20 +210,20 @@ def _check_malformed(warehouse: Warehouse, cfg: Settings, plan: Plan, source: So
         )
 
 
-def _existing_view(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> str:
+def _existing_view(warehouse: Warehouse, opened: Opened, roles: Roles, load: Load) -> str:
     """Make the view of what stood before the date."""
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
     existing: str = macro("run_view", cfg["target"], "existing")
     if load["forward"]:
         current = as_it_is(warehouse, cfg, relations["current"], "current")
-        sql = macro("existing_rows_sql", cfg, plan, {**relations, "current": current})
+        sql = macro("existing_rows_sql", cfg, roles, {**relations, "current": current})
     else:
-        sql = macro("state_at_sql", plan, relations, load["previous_date"])
+        sql = macro("rows_at_date_sql", roles, relations, load["previous_date"])
     make_view(warehouse, existing, sql)
     return existing
 
 
-def _stage_changes(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> Staged | None:
+def _stage_changes(warehouse: Warehouse, opened: Opened, roles: Roles, load: Load) -> Staged | None:
     """Compare, and write what changed straight into the log, where no commit names it yet.
 
     None where what changed has to be read again before the log has it: to correct dates, to show
@@ -232,15 +232,15 @@ def _stage_changes(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load)
     cfg, macro, adapter = opened["cfg"], warehouse.macro, warehouse.adapter
     if cfg["extract"] != "full" or cfg["on_reject"] != "fail":
         return None
-    if not can_stage_changes(plan, load):
+    if not can_stage_changes(roles, load):
         return None
     staged = macro("run_view", cfg["target"], "staged")
     uncommitted = adapter.stage_rows(
         opened["relations"]["log"],
         load["log_version"],
-        macro("classified_rows_sql", cfg, plan, staged, load["existing"], None),
+        macro("classified_rows_sql", cfg, roles, staged, load["existing"], None),
         macro("figures_of_changes"),
-        macro("staged_changes_sql", plan, "{counted}", load),
+        macro("staged_changes_sql", roles, "{counted}", load),
     )
     if uncommitted is None:
         return None
@@ -250,7 +250,7 @@ def _stage_changes(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load)
         return None
     check_staged(warehouse, cfg, uncommitted, count_changes(counted))
     return {
-        "plan": plan,
+        "roles": roles,
         "load": load,
         "uncommitted": uncommitted,
         "rejects": {},
@@ -263,7 +263,7 @@ def _stage_changes(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load)
     }
 
 
-def _classify(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> Staged:
+def _classify(warehouse: Warehouse, opened: Opened, roles: Roles, load: Load) -> Staged:
     """Compare what is staged with what stood before the date, and count.
 
     The extract is read once: what changed is kept as a table of the run, `load['classified']`.
@@ -274,9 +274,9 @@ def _classify(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> S
     keeps_deleted = cfg["soft_delete"] or (opened["state"]["recorded"] or {}).get("soft_delete")
     is_whole = existing and load["forward"] and not keeps_deleted
     if existing and cfg["extract"] in PARTIAL:
-        staged = kept_rows(warehouse, cfg, plan, load, "staged_rows", f"select * from {staged}")
-    sql = macro("classified_rows_sql", cfg, plan, staged, existing, load["business_date"])
-    classified = kept_rows(warehouse, cfg, plan, load, "classified", sql)
+        staged = kept_rows(warehouse, cfg, roles, load, "staged_rows", f"select * from {staged}")
+    sql = macro("classified_rows_sql", cfg, roles, staged, existing, load["business_date"])
+    classified = kept_rows(warehouse, cfg, roles, load, "classified", sql)
     counted = relations["current"] if is_whole else existing
     counts = warehouse.rows(macro("count_changes_sql", cfg, classified, counted))
     figures = _figures_of_classified(cfg, counts)
@@ -285,7 +285,7 @@ def _classify(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> S
     figures = with_keys_here(warehouse, opened, load, {**figures, "new_rejects": new})
     rejected = macro("rejected_rows_sql", classified)
     return {
-        "plan": plan,
+        "roles": roles,
         "load": load,
         "uncommitted": None,
         "figures": figures,
@@ -294,7 +294,7 @@ def _classify(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> S
             "of": f" of business date {load['business_date']}",
             "rows": f"({rejected})",
             "samples": f"{rejected}\norder by _reject_reason, _raw_payload",
-            "advice": _mending(cfg, plan, [reason for reason, _ in figures["reasons"]]),
+            "advice": _mending(cfg, roles, [reason for reason, _ in figures["reasons"]]),
             "reasons": sorted(figures["reasons"], key=lambda one: (-one[1], one[0])),
         },
     }
@@ -341,9 +341,9 @@ def _figures_of_classified(cfg: Settings, rows: list[Values]) -> Figures:
     }
 
 
-def _mending(cfg: Settings, plan: Plan, reasons: list[str]) -> str:
+def _mending(cfg: Settings, roles: Roles, reasons: list[str]) -> str:
     """Return how to mend rejects: where some are in another encoding, that can be declared."""
-    if "_malformed" not in plan["supplied"] or "unreadable" not in reasons:
+    if "_malformed" not in roles["supplied"] or "unreadable" not in reasons:
         return "Mend the extract"
     if cfg["format"] == "json":
         return "Mend the extract, which must be UTF-8"
@@ -375,7 +375,7 @@ def derive_extract(warehouse: Warehouse, opened: Opened, staged: Staged, commit:
     Returns:
         The dict that commit_load() takes; `outcome` is repeat for a date that came again as it was.
     """
-    cfg, plan, figures, _macro = opened["cfg"], staged["plan"], staged["figures"], warehouse.macro
+    cfg, roles, figures, _macro = opened["cfg"], staged["roles"], staged["figures"], warehouse.macro
     load = staged["load"]
     if staged.get("is_repeat"):
         return {"outcome": "repeat", "load": load, "figures": figures}
@@ -385,7 +385,7 @@ def derive_extract(warehouse: Warehouse, opened: Opened, staged: Staged, commit:
     if written is not None:
         numbers = versions_before(warehouse, opened, load)
         return {**derived, "numbers": numbers, "uncommitted": written, "beside": []}
-    rows = _rows_to_log(warehouse, opened, plan, load, figures)
+    rows = _rows_to_log(warehouse, opened, roles, load, figures)
     figures = {**figures, **rows["counts"]}
     logs_nothing = not figures["rows_logged"] and not figures["rows_superseded"]
     before = load["this_commit_id"]
@@ -394,19 +394,19 @@ def derive_extract(warehouse: Warehouse, opened: Opened, staged: Staged, commit:
             again: Derived = {"outcome": "repeat", "load": load, "figures": figures}
             return {**again, "rejects_commit_id": before}
     match = ("_key_hash", "_business_date")
-    uncommitted = files_of_slice(warehouse, opened, plan, load, rows["slice"], figures, match)
+    uncommitted = files_of_slice(warehouse, opened, roles, load, rows["slice"], figures, match)
     return {
         **derived,
         "figures": figures,
         "numbers": versions_before(warehouse, opened, load),
         "uncommitted": uncommitted,
         "slice": rows["slice"],
-        "beside": _beside(warehouse, opened, plan, load, figures, rows["rows"]),
+        "beside": _beside(warehouse, opened, roles, load, figures, rows["rows"]),
     }
 
 
 def _rows_to_log(
-    warehouse: Warehouse, opened: Opened, plan: Plan, load: Load, figures: Figures
+    warehouse: Warehouse, opened: Opened, roles: Roles, load: Load, figures: Figures
 ) -> Logged:
     """Return what the commit puts into the log.
 
@@ -418,17 +418,17 @@ def _rows_to_log(
     changed = rows = macro("run_view", target, "changed")
     make_view(warehouse, changed, macro("changed_rows_sql", load["classified"]))
     forward = load["forward"]
-    if forward and (not plan["sensitive"] or is_in_files(warehouse, load["classified"])):
+    if forward and (not roles["sensitive"] or is_in_files(warehouse, load["classified"])):
         counts: Figures = {"rows_logged": count_changes(figures), "rows_superseded": 0}
         return {"rows": changed, "slice": changed, "counts": counts}
     if not forward:
         targets, date = write_relations(warehouse, opened), load["business_date"]
         rows, logged = macro("run_view", target, "revised"), macro("run_view", target, "logged")
-        make_view(warehouse, logged, macro("logged_rows_sql", plan, targets, changed, date), True)
+        make_view(warehouse, logged, macro("logged_rows_sql", roles, targets, changed, date), True)
         of = {"changed": changed, "logged": logged}
-        revised = macro("revised_rows_sql", cfg, plan, targets, of, load)
-        make_view(warehouse, rows, revised, bool(plan["sensitive"]))
-    names = [*macro("slice_columns", plan), *([] if forward else ["_supersedes"])]
+        revised = macro("revised_rows_sql", cfg, roles, targets, of, load)
+        make_view(warehouse, rows, revised, bool(roles["sensitive"]))
+    names = [*macro("slice_columns", roles), *([] if forward else ["_supersedes"])]
     sql = f"select\n    {macro('column_list_expr', names)}\nfrom {rows}"
     slice_ = make_slice(warehouse, target, load["commit_id"], "log", sql)
     marks = "false" if forward else "_supersedes is not null"
@@ -459,7 +459,7 @@ def _observed_the_same(
 
 
 def _beside(
-    warehouse: Warehouse, opened: Opened, plan: Plan, load: Load, figures: Figures, rows: Any
+    warehouse: Warehouse, opened: Opened, roles: Roles, load: Load, figures: Figures, rows: Any
 ) -> list[str]:
     """Return what writes rejects, supplied keys and sensitive values.
 
@@ -482,8 +482,8 @@ def _beside(
         supplied = macro("supplied_keys_sql", load["classified"])
         sql = f"select *, {stamp} from ({supplied})"
         statements.append(insert("supplied", macro("supplied_columns"), sql))
-    if plan["sensitive"] and figures["rows_logged"]:
+    if roles["sensitive"] and figures["rows_logged"]:
         where = "" if load["forward"] else " where _supersedes is null"
         sql = f"select *, {commit_id} as _commit_id from {rows}{where}"
-        statements.append(insert("sensitive", macro("sensitive_columns", plan), sql))
+        statements.append(insert("sensitive", macro("sensitive_columns", roles), sql))
     return statements

@@ -9,16 +9,16 @@ from tidemark.pipeline.row_rules import typed_view
 from tidemark.pipeline.tables import alters_tables, has_rows
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.pipeline.workers import leave_to_spark, of_engine
-from tidemark.rules.column_plan import had_deltas
+from tidemark.rules.column_roles import had_deltas
 from tidemark.sessions.declined import Declined
 from tidemark.shapes.load import Figures, Load, Source, Staged
 from tidemark.shapes.opened import Opened, State
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 
 def stage_by_workers(
-    warehouse: Warehouse, opened: Opened, source: Source, plan: Plan
+    warehouse: Warehouse, opened: Opened, source: Source, roles: Roles
 ) -> Staged | bool:
     """Compare the extract of a date with what stood before it in the workers.
 
@@ -26,44 +26,44 @@ def stage_by_workers(
         warehouse: Where the tables are.
         opened: What open_load() returned.
         source: What source_extract() returned, with `files`.
-        plan: What becomes of each column.
+        roles: What becomes of each column.
 
     Returns:
         What stage_extract() returns, where one task did all of it. True: the view `staged` has the
         rows, typed and hashed. False: Spark has to, whatever the reason; nothing is left of it.
     """
     cfg, state, macro = opened["cfg"], opened["state"], warehouse.macro
-    planned: Load = macro("plan_load", cfg, opened["run"], state)
+    planned: Load = macro("load_of_date", cfg, opened["run"], state)
     load: Load = {**planned, "log_version": state["log_version"]}
     try:
-        source = {**source, "compared": _compared_by_workers(warehouse, plan)}
+        source = {**source, "compared": _compared_by_workers(warehouse, roles)}
     except Declined as error:
         leave_to_spark(warehouse, opened, str(error))
         return False
     view = typed_view(warehouse, cfg)
-    why = of_engine("covers.why_not", cfg) or _why_not_at_once(warehouse, opened, plan, load)
+    why = of_engine("covers.why_not", cfg) or _why_not_at_once(warehouse, opened, roles, load)
     if why is None:
-        staged, rows = _stage_at_once(warehouse, opened, source, plan, load)
+        staged, rows = _stage_at_once(warehouse, opened, source, roles, load)
         if staged is not None:
             return staged
         why = rows if isinstance(rows, str) else None
         if why is None:
             warehouse.adapter.view_staged(rows, view)
     else:
-        why = warehouse.adapter.keep_staged(cfg, plan, load, source, view)
+        why = warehouse.adapter.keep_staged(cfg, roles, load, source, view)
     if why is not None:
         leave_to_spark(warehouse, opened, why)
     return why is None
 
 
-def _compared_by_workers(warehouse: Warehouse, plan: Plan) -> dict[str, tuple[str, str]]:
+def _compared_by_workers(warehouse: Warehouse, roles: Roles) -> dict[str, tuple[str, str]]:
     """Return what the workers compare in place of columns' values, with its type.
 
     Raises:
         Declined: There is an expression that only Spark works out.
     """
     compared = {}
-    for column in plan["compared"]:
+    for column in roles["compared"]:
         if not column.get("compare_as"):
             continue
         # the library that reads SQL takes a quarter of a second to import
@@ -86,7 +86,7 @@ def _compared_by_workers(warehouse: Warehouse, plan: Plan) -> dict[str, tuple[st
 
 
 def _stage_at_once(
-    warehouse: Warehouse, opened: Opened, source: Source, plan: Plan, load: Load
+    warehouse: Warehouse, opened: Opened, source: Source, roles: Roles, load: Load
 ) -> tuple[Staged | None, Any]:
     """Have one task do all of a load.
 
@@ -96,15 +96,15 @@ def _stage_at_once(
     """
     cfg, is_first = opened["cfg"], opened["state"]["first"]
     if _is_last(cfg, load, opened["state"]):
-        return _look_again(warehouse, opened, source, plan, load)
+        return _look_again(warehouse, opened, source, roles, load)
     adapter = warehouse.adapter
     stage = adapter.keep_extract if is_first else adapter.stage_extract
-    staged = stage(cfg, plan, load, source, opened["relations"])
+    staged = stage(cfg, roles, load, source, opened["relations"])
     if isinstance(staged, str) or getattr(staged, "why", None):
         return None, staged
     figures: Figures = staged.figures
     return {
-        "plan": plan,
+        "roles": roles,
         "rejects": {},
         "load": {**load, "mends_rejects": False, "existing": None},
         "uncommitted": None if is_first else staged,
@@ -119,14 +119,14 @@ def _is_last(cfg: Settings, load: Load, state: State) -> bool:
     return is_again and cfg["extract"] == "full"
 
 
-def _why_not_at_once(warehouse: Warehouse, opened: Opened, plan: Plan, load: Load) -> str | None:
+def _why_not_at_once(warehouse: Warehouse, opened: Opened, roles: Roles, load: Load) -> str | None:
     """Return why no task does all of a load, as its date and the tables tell."""
     cfg, state = opened["cfg"], opened["state"]
     if load["kind"] != "load" or not (load["forward"] or _is_last(cfg, load, state)):
         return "the date is not after all others"
     if not state["first"]:
-        is_lacking = any(column["source_name"] is None for column in plan["compared"])
-        if alters_tables(warehouse, opened, plan) or is_lacking:
+        is_lacking = any(column["source_name"] is None for column in roles["compared"])
+        if alters_tables(warehouse, opened, roles) or is_lacking:
             return "its columns have changed"
         if cfg["extract"] == "delta" and not had_deltas(state["recorded"]):
             return "it is the first delta"
@@ -136,7 +136,7 @@ def _why_not_at_once(warehouse: Warehouse, opened: Opened, plan: Plan, load: Loa
 
 
 def _look_again(
-    warehouse: Warehouse, opened: Opened, source: Source, plan: Plan, load: Load
+    warehouse: Warehouse, opened: Opened, source: Source, roles: Roles, load: Load
 ) -> tuple[Staged | None, Any]:
     """Compare the extract of the last date again.
 
@@ -145,7 +145,7 @@ def _look_again(
     or rejects, its rows are returned, as of _stage_at_once().
     """
     cfg, rejects = opened["cfg"], opened["relations"]["rejects"]
-    found = warehouse.adapter.compare_again(cfg, plan, load, source, opened["relations"])
+    found = warehouse.adapter.compare_again(cfg, roles, load, source, opened["relations"])
     figures: Figures = found
     if not isinstance(found, dict):
         return None, found
@@ -156,7 +156,7 @@ def _look_again(
     inserted, deleted = figures["rows_inserted"], figures["rows_deleted"]
     here = {"inserted": inserted, "deleted": deleted, "deleted_again": deleted, "gone": 0}
     return {
-        "plan": plan,
+        "roles": roles,
         "load": load,
         "uncommitted": None,
         "kept": None,

@@ -6,7 +6,7 @@ from tidemark.errors import ConfigError
 from tidemark.hashing.rows import check_pepper
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.shapes.opened import Recorded
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 
@@ -25,9 +25,9 @@ def declared_types(warehouse: Warehouse, cfg: Settings) -> dict[str, str]:
     return {column["name"].lower(): one["type"] for column, one in pairs}
 
 
-def pepper_of(warehouse: Warehouse, cfg: Settings, plan: Plan) -> Recorded:
+def pepper_of(warehouse: Warehouse, cfg: Settings, roles: Roles) -> Recorded:
     """Return what a commit records of the pepper, where there are sensitive columns."""
-    return {"pepper": pepper_check(warehouse, cfg)} if plan["sensitive"] else {}
+    return {"pepper": pepper_check(warehouse, cfg)} if roles["sensitive"] else {}
 
 
 def pepper_check(warehouse: Warehouse, cfg: Settings) -> str:

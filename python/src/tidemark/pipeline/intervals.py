@@ -128,10 +128,10 @@ def _check_body(cfg: Intervals, names: Collection[str]) -> None:
 
 
 def _marks(warehouse: Warehouse, commits: Commits, relation: str, entity: str) -> Values:
-    """Return what is known of a kept table of intervals: see scd2_state_sql()."""
+    """Return what is known of a kept table of intervals: see scd2_watermark_sql()."""
     marks = derived_marks(warehouse, commits, relation, "scd2", entity)
     if marks is None:
-        sql = warehouse.macro("scd2_state_sql", commits["view"], relation, entity)
+        sql = warehouse.macro("scd2_watermark_sql", commits["view"], relation, entity)
         return warehouse.rows(sql)[0]
     done = marks["done"] or {}
     numbers = ("commit_id", "source_commit_id", "rows_read")

@@ -152,7 +152,7 @@ def finish_commit(warehouse: Warehouse, opened: Found, state: State, commit: Com
     cfg, relations, recorded = opened["cfg"], opened["relations"], commit["config"]
     kind, current = commit["kind"], relations["current"]
     recorded_cfg = warehouse.macro("recorded_cfg", cfg, recorded)
-    plan = warehouse.macro("recorded_plan", recorded, cfg)
+    roles = warehouse.macro("recorded_roles", recorded, cfg)
     is_remade = kind == "rollback" and columns_go_back(
         warehouse, recorded_cfg, relations, state["recorded"], recorded
     )
@@ -168,16 +168,16 @@ def finish_commit(warehouse: Warehouse, opened: Found, state: State, commit: Com
     }
     if not replaces_log(commit):
         if is_gone:
-            make_current(warehouse, recorded_cfg, plan, relations)
-        make_history_view(warehouse, recorded_cfg, plan, relations)
+            make_current(warehouse, recorded_cfg, roles, relations)
+        make_history_view(warehouse, recorded_cfg, roles, relations)
         # what the log has current must take
-        freed = no_longer_required(warehouse, current, plan["stored"])
+        freed = no_longer_required(warehouse, current, roles["stored"])
         free_columns(warehouse, current, freed)
     if kind == "rollback":
         steps = steps_of_rollback(warehouse, opened["commits"], commit)
         load = {**with_last(load, steps), "business_date": steps["last_date"]}
     held: Opened = {**opened, "cfg": recorded_cfg, "state": state}
-    apply_load(warehouse, held, plan, load, commit)
+    apply_load(warehouse, held, roles, load, commit)
 
 
 def _dated_load(state: State, commit: Commit) -> Load:
@@ -213,8 +213,8 @@ def discard_commit(warehouse: Warehouse, opened: Opened, commit: Commit) -> None
         shows_others = is_retagged(commit["config"], recorded)
         if shows_others and relation_exists(warehouse, current):
             recorded_cfg = warehouse.macro("recorded_cfg", cfg, recorded)
-            plan = warehouse.macro("recorded_plan", recorded, cfg)
-            rebuild_current(warehouse, recorded_cfg, plan, opened["state"], relations)
+            roles = warehouse.macro("recorded_roles", recorded, cfg)
+            rebuild_current(warehouse, recorded_cfg, roles, opened["state"], relations)
     if replaces_log(commit):
         drop_new_log(warehouse, relations)
     file_format, commit_id = commit["config"]["file_format"], commit["commit_id"]

@@ -15,7 +15,7 @@ from tidemark.pipeline.tables import (
     side_tables,
 )
 from tidemark.pipeline.warehouse import Warehouse
-from tidemark.rules.column_plan import had_deltas
+from tidemark.rules.column_roles import had_deltas
 from tidemark.shapes.opened import Opened, Recorded, RelationName, Relations
 from tidemark.shapes.settings import Settings
 
@@ -47,20 +47,20 @@ def make_missing(warehouse: Warehouse, opened: Opened, present: list[RelationNam
         return
     _check_can_be_made(warehouse, opened, missing)
     recorded_cfg = warehouse.macro("recorded_cfg", cfg, recorded)
-    plan = warehouse.macro("recorded_plan", recorded, cfg)
+    roles = warehouse.macro("recorded_roles", recorded, cfg)
     if "log" in missing or "history" in missing:
-        make_history_view(warehouse, recorded_cfg, plan, relations)
+        make_history_view(warehouse, recorded_cfg, roles, relations)
     made_cfg: Settings = {**cfg, "has_deltas": had_deltas(recorded)}
-    for name, table in side_tables(warehouse, made_cfg, plan).items():
+    for name, table in side_tables(warehouse, made_cfg, roles).items():
         if name in missing:
             make_side(warehouse, recorded["file_format"], relations[name], table)
             if name == "staging":
-                sql = warehouse.macro("logged_staging_sql", cfg, plan, relations)
+                sql = warehouse.macro("logged_staging_sql", cfg, roles, relations)
                 warehouse.run(warehouse.macro("insert_sql", relations[name], table["columns"], sql))
     if "current" in missing:
         if "current" not in present:
-            make_current(warehouse, recorded_cfg, plan, relations)
-        rebuild_current(warehouse, recorded_cfg, plan, state, relations)
+            make_current(warehouse, recorded_cfg, roles, relations)
+        rebuild_current(warehouse, recorded_cfg, roles, state, relations)
     for name in missing:
         how = _LEFT_OUT.get(name, " from the log")
         warehouse.report(

@@ -18,7 +18,7 @@ from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.names import names_of
 from tidemark.rules.row_rules import failing_rows
 from tidemark.shapes.load import Figures
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 OF_EVENTS = (
@@ -33,13 +33,13 @@ def typed_view(warehouse: Warehouse, cfg: Settings) -> str:
     return view
 
 
-def hold_to_rules(warehouse: Warehouse, cfg: Settings, plan: Plan) -> dict[str, int]:
+def hold_to_rules(warehouse: Warehouse, cfg: Settings, roles: Roles) -> dict[str, int]:
     """Make the view `staged` of an extract whose model has rules, and count what fails them.
 
     Args:
         warehouse: Where the view of typed_view() is.
         cfg: The settings.
-        plan: What becomes of each column.
+        roles: What becomes of each column.
 
     Returns:
         How many rows fail each rule, by its name.
@@ -52,17 +52,17 @@ def hold_to_rules(warehouse: Warehouse, cfg: Settings, plan: Plan) -> dict[str, 
     macro, typed = warehouse.macro, typed_view(warehouse, cfg)
     view = macro("run_view", cfg["target"], "staged")
     sql, counts_sql = (
-        macro("ruled_rows_sql", cfg, plan, typed),
+        macro("ruled_rows_sql", cfg, roles, typed),
         macro("rule_counts_sql", cfg, typed),
     )
     is_tried = False
-    compared, more = check_look_ups(warehouse, cfg, plan["columns"])
+    compared, more = check_look_ups(warehouse, cfg, roles["columns"])
     if macro("can", "parse_expressions"):
         # all at once; which one it is Spark is asked where it refuses them
         if warehouse.adapter.analysis_error(counts_sql):
-            _check_conditions(warehouse, cfg, plan["columns"], typed, "the extract does not have")
+            _check_conditions(warehouse, cfg, roles["columns"], typed, "the extract does not have")
         given = [*of_a_row_alone(cfg, rule_expressions(cfg)), *compared]
-        kinds = {column["name"]: column["type"] for column in plan["columns"]} | more
+        kinds = {column["name"]: column["type"] for column in roles["columns"]} | more
         is_tried = warehouse.adapter.try_view(view, sql, given, kinds)
     if not is_tried:
         make_view(warehouse, view, sql)
@@ -105,7 +105,7 @@ def ruled_keys_sql(warehouse: Warehouse, cfg: Settings, events: str) -> str:
     if not cfg["rules"]:
         return str(sql)
     typed = make_view(warehouse, macro("run_view", cfg["target"], "typed"), sql)
-    columns = macro("canonical_columns")
+    columns = macro("enriched_columns")
     check_look_ups(warehouse, cfg, columns)
     sql = macro("ruled_event_keys_sql", cfg, typed)
     if macro("can", "parse_expressions") and warehouse.adapter.analysis_error(sql):

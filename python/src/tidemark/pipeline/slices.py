@@ -15,7 +15,7 @@ from tidemark.pipeline.tables import (
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened, RelationName, State
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 
@@ -44,14 +44,14 @@ def drop_slice(warehouse: Warehouse, slice_: Any) -> None:
 
 
 def kept_rows(
-    warehouse: Warehouse, cfg: Settings, plan: Plan, load: Load, name: str, sql: str
+    warehouse: Warehouse, cfg: Settings, roles: Roles, load: Load, name: str, sql: str
 ) -> Any:
     """Keep rows that are read several times, worked out once, as a slice.
 
     Where they have sensitive values, which are written nowhere but to their own table, as a cached
     view.
     """
-    if not plan["sensitive"]:
+    if not roles["sensitive"]:
         return make_slice(warehouse, cfg["target"], load["commit_id"], name, sql)
     return make_view(warehouse, warehouse.macro("run_view", cfg["target"], name), sql, True)
 
@@ -156,7 +156,7 @@ def _whose(warehouse: Warehouse) -> str:
     return f"_{hashlib.md5(warehouse.invocation_id.encode()).hexdigest()[:8]}"
 
 
-def opened_to_come(warehouse: Warehouse, opened: Opened, plan: Plan) -> Opened:
+def opened_to_come(warehouse: Warehouse, opened: Opened, roles: Roles) -> Opened:
     """Return the entity with views in place of tables that a load is going to alter.
 
     New columns are there, types are wider. So what a load stages can be looked at while the tables
@@ -164,16 +164,16 @@ def opened_to_come(warehouse: Warehouse, opened: Opened, plan: Plan) -> Opened:
     """
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
     views: dict[RelationName, str] = {}
-    is_altered = plan["added"] or macro("widened_columns", plan)
-    for name in tables_of_columns(cfg, plan, "log") if is_altered else ():
+    is_altered = roles["added"] or macro("widened_columns", roles)
+    for name in tables_of_columns(cfg, roles, "log") if is_altered else ():
         relation = relations[name]
         if isinstance(relation, str):
             continue
         if name == "sensitive" and not relation_exists(warehouse, relation):
-            sql = macro("no_rows_sql", macro("sensitive_columns", plan))
+            sql = macro("no_rows_sql", macro("sensitive_columns", roles))
         else:
             present = macro("describe_query", f"select * from {relation}")
-            changes = macro("changes_to_come", cfg, plan, name, present)
+            changes = macro("changes_to_come", cfg, roles, name, present)
             sql = macro("table_to_come_sql", relation, changes)
         view = macro("run_view", cfg["target"], f"{name}_to_come")
         views[name] = make_view(warehouse, view, sql)

@@ -31,7 +31,7 @@ from tidemark.rules.drift import new_columns
 from tidemark.rules.names import unique
 from tidemark.shapes.load import Committed, Derived, Source, Staged
 from tidemark.shapes.opened import Commit, Opened, State
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 
 _LABELS = {
     "I": "rows_inserted",
@@ -75,25 +75,25 @@ def load_entity(warehouse: Warehouse, opened: Opened, body: str) -> Values | Non
 def _load_parts(warehouse: Warehouse, opened: Opened, body: str) -> Values | None:
     cfg, run, is_first = opened["cfg"], opened["run"], opened["state"]["first"]
     recorded, figures = opened["state"].get("recorded"), None
-    plan: Plan = {}
+    roles: Roles = {}
     notes: list[str] = []
     source = warehouse.of_family(cfg, "source", opened, body)
     for part in source["parts"]:
         staged = _stage_part(warehouse, opened, source, part)
         if run["empty"]:
             continue
-        plan = staged["plan"]
+        roles = staged["roles"]
         committed, derived, notes_of_commit = _commit_part(warehouse, opened, staged)
         notes += notes_of_commit
         figures = _sum_of_figures(figures, derived["figures"])
-        opened = _opened_after(opened, plan, committed)
+        opened = _opened_after(opened, roles, committed)
         source = staged.get("source", source)
     forget_run_views(warehouse, cfg["target"])
     if is_first:
         warn_other_tables(warehouse, cfg, figures or {})
-    if not plan.get("columns"):
+    if not roles.get("columns"):
         return figures
-    new = new_columns(cfg, plan, None if is_first else recorded)
+    new = new_columns(cfg, roles, None if is_first else recorded)
     for sentence in new["long"]:
         warehouse.report(f"{cfg['entity']}: {sentence}")
     return {**(figures or {}), "notes": [*notes, *new["short"]]}
@@ -121,15 +121,15 @@ def _commit_part(
     Returns:
         What commit_load() returned, what was derived, and what the load's line says beside figures.
     """
-    cfg, plan = opened["cfg"], staged["plan"]
-    commit = new_commit(warehouse, opened, staged["load"], plan["recorded"])
+    cfg, roles = opened["cfg"], staged["roles"]
+    commit = new_commit(warehouse, opened, staged["load"], roles["recorded"])
     derived: Derived = warehouse.of_family(cfg, "derive", opened, staged, commit)
     broken = staged.get("broken", {})
     if broken:
         numbers = {**derived.get("numbers", {}), "rules": json.dumps(broken)}
         derived = {**derived, "numbers": numbers}
     figures, commits = derived["figures"], derived["outcome"] == "commit"
-    committed = commit_load(warehouse, opened, plan, derived, commit)
+    committed = commit_load(warehouse, opened, roles, derived, commit)
     if commits:
         check_replaced_log(warehouse, opened, commit)
         # rejects alone: no commit of the log keeps those of two runs apart
@@ -137,7 +137,7 @@ def _commit_part(
             check_is_alone(warehouse, opened, commit)
     if is_still_ours(warehouse, opened, derived, commit):
         if commits:
-            apply_load(warehouse, opened, plan, committed["load"], commit, figures)
+            apply_load(warehouse, opened, roles, committed["load"], commit, figures)
         record_load(warehouse, opened, derived, commit)
     of_commit = derived.get("rejects_commit_id", commit["commit_id"])
     rejects = opened["relations"]["rejects"]
@@ -182,7 +182,7 @@ def _sum_of_figures(sums: Values | None, figures: Mapping[str, Any]) -> Values:
     return total
 
 
-def _opened_after(opened: Opened, plan: Plan, committed: Committed) -> Opened:
+def _opened_after(opened: Opened, roles: Roles, committed: Committed) -> Opened:
     """Return what the next part of a source is loaded onto."""
     load = committed["load"]
     commit_id, date = load["commit_id"], load["business_date"]
@@ -190,7 +190,7 @@ def _opened_after(opened: Opened, plan: Plan, committed: Committed) -> Opened:
         **opened["state"],
         "first": False,
         "has_log": True,
-        "recorded": plan["recorded"],
+        "recorded": roles["recorded"],
         "last_id": commit_id,
         "last_commit_id": commit_id,
         "last_date": date,

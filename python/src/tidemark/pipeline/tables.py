@@ -1,4 +1,4 @@
-"""The tables of an entity with a log: made, brought up to a plan, made anew where they are gone."""
+"""The tables of an entity with a log: made, brought up to date, made anew where they are gone."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.pipeline.warehouse import Values, Warehouse
-from tidemark.rules.column_plan import had_deltas
+from tidemark.rules.column_roles import had_deltas
 from tidemark.rules.drift import changed_layout
 from tidemark.shapes.load import Staged
 from tidemark.shapes.opened import Opened, Recorded, RelationName, Relations
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Loaded, Settings
 
 SWAPPED: tuple[RelationName, ...] = (
@@ -26,7 +26,7 @@ SWAPPED: tuple[RelationName, ...] = (
 
 
 def prepare_tables(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
-    """Make the entity's tables and views where they are missing, or bring them up to the plan.
+    """Make the entity's tables and views where they are missing, or bring them up to date.
 
     A full refresh writes a new log beside the old one, so that the old one stays until the new one
     is whole.
@@ -34,20 +34,20 @@ def prepare_tables(warehouse: Warehouse, opened: Opened, staged: Staged) -> None
     Args:
         warehouse: Where they are.
         opened: What open_load() returned.
-        staged: What was staged: `plan`, and `alters` where tables that are there are altered.
+        staged: What was staged: `roles`, and `alters` where tables that are there are altered.
     """
     cfg, relations, state = opened["cfg"], opened["relations"], opened["state"]
-    plan = staged["plan"]
+    roles = staged["roles"]
     if not state["first"]:
         if not state["recorded"].get("marks_rejects"):
             evolve_rejects(warehouse, relations["rejects"])
         warn_layout(warehouse, cfg, state["recorded"])
     if staged.get("alters"):
-        evolve_tables(warehouse, opened, plan)
+        evolve_tables(warehouse, opened, roles)
     if state["first"]:
-        _make_all(warehouse, opened, plan)
+        _make_all(warehouse, opened, roles)
     elif _gets_first_delta(warehouse, opened):
-        table = side_tables(warehouse, cfg, plan)["supplied"]
+        table = side_tables(warehouse, cfg, roles)["supplied"]
         make_side(warehouse, cfg["file_format"], relations["supplied"], table)
 
 
@@ -58,7 +58,7 @@ def _gets_first_delta(warehouse: Warehouse, opened: Opened) -> bool:
     return not relation_exists(warehouse, opened["relations"]["supplied"])
 
 
-def _make_all(warehouse: Warehouse, opened: Opened, plan: Plan) -> None:
+def _make_all(warehouse: Warehouse, opened: Opened, roles: Roles) -> None:
     """Make log and side tables, beside the old ones of a full refresh; else current too."""
     cfg, relations, has_log = opened["cfg"], opened["relations"], opened["state"]["has_log"]
     if has_log:
@@ -67,15 +67,15 @@ def _make_all(warehouse: Warehouse, opened: Opened, plan: Plan) -> None:
     targets = write_relations(warehouse, opened)
     warehouse.run(f"create schema if not exists {cfg['target'].include(identifier=False)}")
     warehouse.macro("clear_leftovers", [targets[name] for name in SWAPPED])
-    columns = warehouse.macro("log_columns", plan)
+    columns = warehouse.macro("log_columns", roles)
     warehouse.run_all(warehouse.of_format(cfg["file_format"], "create_log", cfg, targets, columns))
-    for name, table in side_tables(warehouse, cfg, plan).items():
+    for name, table in side_tables(warehouse, cfg, roles).items():
         make_side(warehouse, cfg["file_format"], targets[name], table, is_clear=True)
     if has_log:
         evolve_rejects(warehouse, targets["rejects"])
     else:
-        make_current(warehouse, cfg, plan, relations)
-        make_history_view(warehouse, cfg, plan, relations)
+        make_current(warehouse, cfg, roles, relations)
+        make_history_view(warehouse, cfg, roles, relations)
 
 
 def make_side(
@@ -88,17 +88,17 @@ def make_side(
     warehouse.run_all(warehouse.of_format(file_format, "create_table", relation, columns, options))
 
 
-def side_tables(warehouse: Warehouse, cfg: Settings, plan: Plan) -> dict[RelationName, Values]:
+def side_tables(warehouse: Warehouse, cfg: Settings, roles: Roles) -> dict[RelationName, Values]:
     """Return the tables beside log and current that an entity has: {columns, options} by name."""
     macro, beside = warehouse.macro, {"side": True}
     tables: dict[RelationName, Values] = {}
-    if plan["sensitive"]:
-        tables["sensitive"] = {"columns": macro("sensitive_columns", plan), "options": beside}
+    if roles["sensitive"]:
+        tables["sensitive"] = {"columns": macro("sensitive_columns", roles), "options": beside}
     if macro("has_deltas", cfg):
         tables["supplied"] = {"columns": macro("supplied_columns"), "options": beside}
     elif cfg["extract"] == "events":
         by_batch = {"partition_by": ["_batch_id"]}
-        tables["staging"] = {"columns": macro("staging_columns", cfg, plan), "options": by_batch}
+        tables["staging"] = {"columns": macro("staging_columns", cfg, roles), "options": by_batch}
         tables["landed"] = {"columns": macro("landed_columns"), "options": {}}
     tables["rejects"] = {"columns": macro("rejects_columns"), "options": beside}
     return tables
@@ -116,7 +116,7 @@ def write_relations(warehouse: Warehouse, opened: Opened) -> Relations:
     return targets
 
 
-def make_current(warehouse: Warehouse, cfg: Settings, plan: Plan, relations: Relations) -> None:
+def make_current(warehouse: Warehouse, cfg: Settings, roles: Roles, relations: Relations) -> None:
     """Make the current table; a view or a table of somebody else's gives way to a full refresh."""
     current = relations["current"]
     existing = cached_relation(warehouse, current)
@@ -134,7 +134,7 @@ def make_current(warehouse: Warehouse, cfg: Settings, plan: Plan, relations: Rel
         "properties": _current_properties(warehouse, cfg),
         "description": cfg["description"] if cfg["persist_docs"].get("relation") else "",
     }
-    columns = warehouse.macro("current_columns", cfg, plan)
+    columns = warehouse.macro("current_columns", cfg, roles)
     warehouse.run_all(
         warehouse.of_format(cfg["file_format"], "create_table", current, columns, options)
     )
@@ -153,12 +153,12 @@ def _current_properties(warehouse: Warehouse, cfg: Settings) -> Values:
 
 
 def make_history_view(
-    warehouse: Warehouse, cfg: Settings, plan: Plan, relations: Relations
+    warehouse: Warehouse, cfg: Settings, roles: Roles, relations: Relations
 ) -> None:
     """Make the view of the log's rows in force, that is, of what changed on each business date."""
-    columns = warehouse.macro("log_columns", plan)
+    columns = warehouse.macro("log_columns", roles)
     warehouse.run_all(warehouse.of_format(cfg["file_format"], "evolve_log", relations, columns))
-    warehouse.run(warehouse.macro("history_view_sql", plan, relations))
+    warehouse.run(warehouse.macro("history_view_sql", roles, relations))
 
 
 def drop_new_log(warehouse: Warehouse, relations: Relations) -> None:
@@ -179,48 +179,48 @@ def warn_layout(warehouse: Warehouse, cfg: Loaded, recorded: Mapping[str, Any]) 
         )
 
 
-def evolve_tables(warehouse: Warehouse, opened: Opened, plan: Plan) -> None:
-    """Bring the tables up to the plan, once a load may write.
+def evolve_tables(warehouse: Warehouse, opened: Opened, roles: Roles) -> None:
+    """Bring the tables up to date, once a load may write.
 
     New columns are added, NULL in every row that is there; types widen; a NOT NULL that the YAML
     has no more goes, or current would refuse what the log has by then.
     """
     cfg, relations = opened["cfg"], opened["relations"]
-    if plan["added"] or warehouse.macro("widened_columns", plan):
-        for name in tables_of_columns(cfg, plan, "log_table"):
+    if roles["added"] or warehouse.macro("widened_columns", roles):
+        for name in tables_of_columns(cfg, roles, "log_table"):
             relation = relations[name]
             if name == "sensitive" and not relation_exists(warehouse, relation):
-                table = side_tables(warehouse, cfg, plan)[name]
+                table = side_tables(warehouse, cfg, roles)[name]
                 make_side(warehouse, cfg["file_format"], relation, table, is_clear=True)
             columns = warehouse.macro("describe_query", f"select * from {relation}")
-            changes = warehouse.macro("changes_to_come", cfg, plan, name, columns)
+            changes = warehouse.macro("changes_to_come", cfg, roles, name, columns)
             for column in changes["left"]:
                 _take_column_away(warehouse, cfg, relation, column)
             add_columns(warehouse, relation, changes["added"])
             widen_columns(warehouse, relation, changes["widened"])
-        make_history_view(warehouse, cfg, plan, relations)
-    free_columns(warehouse, relations["current"], freed_columns(warehouse, opened, plan))
+        make_history_view(warehouse, cfg, roles, relations)
+    free_columns(warehouse, relations["current"], freed_columns(warehouse, opened, roles))
     if _has_other_mode(opened):
         _change_write_mode(warehouse, cfg, relations)
 
 
-def alters_tables(warehouse: Warehouse, opened: Opened, plan: Plan) -> bool:
+def alters_tables(warehouse: Warehouse, opened: Opened, roles: Roles) -> bool:
     """Say whether a load alters tables that are there; such a load stages no rows of the log."""
     if opened["state"]["first"] or opened["state"].get("is_evolved"):
         return False
     return bool(
-        plan["added"]
-        or warehouse.macro("widened_columns", plan)
+        roles["added"]
+        or warehouse.macro("widened_columns", roles)
         or _has_other_mode(opened)
-        or freed_columns(warehouse, opened, plan)
+        or freed_columns(warehouse, opened, roles)
     )
 
 
-def freed_columns(warehouse: Warehouse, opened: Opened, plan: Plan) -> list[str]:
-    """Return the columns that current has as NOT NULL and the plan has not."""
+def freed_columns(warehouse: Warehouse, opened: Opened, roles: Roles) -> list[str]:
+    """Return the columns that current has as NOT NULL and the load has not."""
     recorded = opened["state"]["recorded"]
     held = names_required(recorded["columns"]) if recorded.get("marks_not_null") else None
-    return no_longer_required(warehouse, opened["relations"]["current"], plan["stored"], held)
+    return no_longer_required(warehouse, opened["relations"]["current"], roles["stored"], held)
 
 
 def no_longer_required(
@@ -345,7 +345,7 @@ def _change_write_mode(warehouse: Warehouse, cfg: Settings, relations: Relations
 
 
 def opened_evolved(opened: Opened) -> Opened:
-    """Return the entity whose tables have been brought up to the plan."""
+    """Return the entity whose tables have been brought up to date."""
     return {**opened, "state": {**opened["state"], "log_version": None, "is_evolved": True}}
 
 
@@ -367,9 +367,9 @@ def _take_column_away(warehouse: Warehouse, cfg: Settings, relation: Any, column
     drop_stored(warehouse, relation, name)
 
 
-def tables_of_columns(cfg: Settings, plan: Plan, log: RelationName) -> list[RelationName]:
-    """Return the tables that have the columns of a plan, by what they hold."""
-    apart: list[RelationName] = ["sensitive"] if plan["sensitive"] else []
+def tables_of_columns(cfg: Settings, roles: Roles, log: RelationName) -> list[RelationName]:
+    """Return the tables that have an entity's columns, by what they hold."""
+    apart: list[RelationName] = ["sensitive"] if roles["sensitive"] else []
     return [log, "current", *apart, *(("staging",) if cfg["extract"] == "events" else ())]
 
 

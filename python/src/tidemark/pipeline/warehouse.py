@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from tidemark.shapes.settings import Settings
 
 Values = dict[str, Any]
-"""Settings, a plan, a load or a commit, by the names that macros read."""
+"""Settings, the roles of columns, a load or a commit, by the names that macros read."""
 
 
 class Warehouse(Protocol):

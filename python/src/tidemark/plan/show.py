@@ -12,9 +12,9 @@ from rich.text import Text
 
 from tidemark.plan.model import EntityPlan, Plan, Sample, stopping_guards
 from tidemark.printable import counted, shortened
+from tidemark.read.show import ago
+from tidemark.read.values import shown_change, shown_value
 from tidemark.run.report import COUNTS
-from tidemark.state.show import ago
-from tidemark.state.values import shown_change, shown_value
 
 # a longer value is cut
 _WIDEST = 120

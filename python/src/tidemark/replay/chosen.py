@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidemark.errors import ConfigError
+from tidemark.read.commits import Commit, read_commits
+from tidemark.read.project import Entity, KnownProject
+from tidemark.read.status import loaded_of
+from tidemark.read.tables import Tables
 from tidemark.rules.clones import commits_schema_there, schema_there
 from tidemark.run.dates import date_ranges, extract_path
 from tidemark.run.nodes import dated_location
-from tidemark.state.commits import Commit, read_commits
-from tidemark.state.project import Entity, KnownProject
-from tidemark.state.status import loaded_of
-from tidemark.state.tables import Tables
 
 
 @dataclass(frozen=True)

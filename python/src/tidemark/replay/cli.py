@@ -22,6 +22,7 @@ from tidemark.options import (
     verbose_option,
 )
 from tidemark.project import NOT_PARSED
+from tidemark.read.cli import reading
 from tidemark.replay.chosen import (
     Asked,
     Replayed,
@@ -33,7 +34,6 @@ from tidemark.replay.chosen import (
 from tidemark.replay.model import Replay
 from tidemark.run.dates import parse_business_dates
 from tidemark.run.options import RunOptions, prepare_environment, project_options
-from tidemark.state.cli import reading
 
 _EPILOG = """
 The originals are only read. Clones stay, to be looked at or promoted; `tidemark clone --to SCHEMA
@@ -131,11 +131,11 @@ def replayed(
         ConfigError: Something cannot be replayed; nothing was written.
         DataError: A load stopped.
     """
+    from tidemark.read.project import remember_project
     from tidemark.replay.compare import compared
     from tidemark.replay.loads import check_tables, clone_models, load_dates, no_progress
     from tidemark.run.files import fingerprint
     from tidemark.run.invoke import Invoker
-    from tidemark.state.project import remember_project
 
     talk = Console(stderr=True)
     invoker, mark = Invoker(options, talk), fingerprint(options)

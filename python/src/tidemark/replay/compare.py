@@ -11,11 +11,11 @@ from tidemark.diff.model import TableDifference
 from tidemark.diff.rows import compare_rows
 from tidemark.diff.sides import Stored, at_moment, versions_between
 from tidemark.errors import ConfigError
+from tidemark.read.commits import recorded_config
+from tidemark.read.project import Entity, KnownProject
+from tidemark.read.tables import Tables
 from tidemark.replay.chosen import Asked, Replayed, clones_project
 from tidemark.replay.model import EntityReplay, Replay
-from tidemark.state.commits import recorded_config
-from tidemark.state.project import Entity, KnownProject
-from tidemark.state.tables import Tables
 
 
 def compared(

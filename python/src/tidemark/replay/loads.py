@@ -14,10 +14,10 @@ from rich.console import Console
 
 from tidemark.errors import ConfigError, DataError
 from tidemark.project import NOT_PARSED
+from tidemark.read.project import KnownProject
 from tidemark.replay.chosen import Asked, Replayed
 from tidemark.run.invoke import Invoker
 from tidemark.run.nodes import fresh_copy
-from tidemark.state.project import KnownProject
 
 
 def clone_models(invoker: Invoker, models: Sequence[Replayed], asked: Asked) -> None:

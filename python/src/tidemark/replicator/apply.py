@@ -18,7 +18,7 @@ from tidemark.replicator.backlog import Backlog, read_backlog
 from tidemark.replicator.models import known_models, model_folder, write_models
 from tidemark.replicator.settings import Operation
 from tidemark.replicator.state import ReplicatorState, TableState
-from tidemark.rules.event_plan import NO_COLUMNS
+from tidemark.rules.event_roles import NO_COLUMNS
 from tidemark.run.invoke import Invoker, Outcome
 from tidemark.run.options import RunOptions
 

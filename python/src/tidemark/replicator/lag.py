@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tidemark.capture.files import write_state
+from tidemark.capture.files import write_synced
 
 # until so many seconds ago one point is kept of so many: some 1,500 in all
 _KEPT = ((6 * 3600, 60), (7 * 86400, 900), (90 * 86400, 6 * 3600))
@@ -108,7 +108,7 @@ class LagHistory:
                 self._count += 1
             if self._count > _MOST:
                 points = thinned(read_lags(self._path), now)
-                write_state(self._path, "".join(_lines(points)).encode())
+                write_synced(self._path, "".join(_lines(points)).encode())
                 self._count = len(points)
         except OSError:
             pass  # figures only: what was applied is applied

@@ -11,7 +11,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from tidemark.capture.files import LandingError, write_state
+from tidemark.capture.files import LandingError, write_synced
 
 _BACK_OFF = (5.0, 300.0)
 
@@ -140,7 +140,7 @@ class ReplicatorState:
             "last_error": self.last_error,
             "tables": {table: asdict(state) for table, state in sorted(self.tables.items())},
         }
-        write_state(self.path, json.dumps(content, indent=1).encode() + b"\n")
+        write_synced(self.path, json.dumps(content, indent=1).encode() + b"\n")
 
     def open(self) -> None:
         """Take the lock.
@@ -191,7 +191,7 @@ class ReplicatorState:
     def pause(self) -> None:
         """Pause: a process that operates the source stops capturing and applying."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_state(self._pause_mark, b"")
+        write_synced(self._pause_mark, b"")
 
     def resume(self) -> None:
         """Go on."""
@@ -205,7 +205,7 @@ class ReplicatorState:
 
     def ask_retry(self) -> None:
         """Have failing tables tried again, also those that were given up."""
-        write_state(self._retry_mark, b"")
+        write_synced(self._retry_mark, b"")
 
     def take_retry(self) -> None:
         """Do what was asked."""

@@ -16,11 +16,11 @@ from tidemark.diff.columns import Asked
 from tidemark.errors import ConfigError
 from tidemark.home import tidemark_home, write_private
 from tidemark.options import days_option
+from tidemark.read.cli import chosen_entities, open_project, reading, statuses_of
+from tidemark.read.commits import read_commits
+from tidemark.read.project import KnownProject
 from tidemark.report.collect import collected
 from tidemark.report.data import Report
-from tidemark.state.cli import chosen_entities, open_project, reading, statuses_of
-from tidemark.state.commits import read_commits
-from tidemark.state.project import KnownProject
 
 _EPILOG = """
 The tables are read in this process, without Spark; what only Spark can tell is left out. The page

@@ -7,6 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidemark import distribution_version
+from tidemark.read.commits import RUNS, Commit, by_relation, of_models
+from tidemark.read.log import IN_FORCE
+from tidemark.read.mirrors import operated_sources
+from tidemark.read.project import Entity, KnownProject
+from tidemark.read.rejects import open_rejects_sql
+from tidemark.read.show import APART, next_command, notes
+from tidemark.read.status import Status
+from tidemark.read.tables import TableNotReadable, Tables, literal
+from tidemark.read.values import value_text
+from tidemark.read.versions import Change, Version, versions_of
 from tidemark.replicator.lag import Lag, read_lags, thinned
 from tidemark.report.data import (
     MOST_VERSIONS,
@@ -24,16 +34,6 @@ from tidemark.report.data import (
     ValueInterval,
     VersionsRow,
 )
-from tidemark.state.commits import RUNS, Commit, by_relation, of_models
-from tidemark.state.log import IN_FORCE
-from tidemark.state.mirrors import operated_sources
-from tidemark.state.project import Entity, KnownProject
-from tidemark.state.rejects import open_rejects_sql
-from tidemark.state.show import APART, next_command, notes
-from tidemark.state.status import Status
-from tidemark.state.tables import TableNotReadable, Tables, literal
-from tidemark.state.values import value_text
-from tidemark.state.versions import Change, Version, versions_of
 
 if TYPE_CHECKING:
     from tidemark.replicator.metrics import SourceStatus

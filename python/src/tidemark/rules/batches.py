@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tidemark.rules.event_plan import aliases_of, new_in_schemas
+from tidemark.rules.event_roles import aliases_of, new_in_schemas
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.source_types import connect_columns
 from tidemark.shapes.events import Batch, Shapes, Statement, Stretch
 from tidemark.shapes.load import Figures
 from tidemark.shapes.opened import Recorded, SourceColumn
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
 NO_FIGURES: Figures = {
@@ -159,7 +159,7 @@ def take_up_columns(cfg: Settings, batch: Batch, statement: Statement) -> None:
 
 
 def fills_of_schemas(
-    cfg: Settings, plan: Plan, batch: Batch, recorded: Recorded | None
+    cfg: Settings, roles: Roles, batch: Batch, recorded: Recorded | None
 ) -> list[Statement]:
     """Return fills of the columns that the inline schemas of a batch show to be new."""
     if cfg["sequence_by"]:
@@ -175,17 +175,17 @@ def fills_of_schemas(
             "default": column["default"]["text"],
             "encoding": column["default"]["encoding"],
         }
-        for column, number in new_in_schemas(plan, batch, recorded)
+        for column, number in new_in_schemas(roles, batch, recorded)
     ]
 
 
-def columns_out_of_sight(cfg: Settings, plan: Plan, statements: Sequence[Statement]) -> list[str]:
+def columns_out_of_sight(cfg: Settings, roles: Roles, statements: Sequence[Statement]) -> list[str]:
     """Return what columns rows of a table without key had, by which no event finds them any more.
 
     They are known by all values, and were stored with other columns than the images of before have
     from now on.
     """
-    compared = lowered(names_of([*plan["compared"], *plan["gone"]]))
+    compared = lowered(names_of([*roles["compared"], *roles["gone"]]))
     aliases = aliases_of(cfg, {"renames": {}})
     names = []
     for statement in statements:

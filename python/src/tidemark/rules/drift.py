@@ -1,6 +1,6 @@
 """Whether a model's configuration still is the one that its log was made with.
 
-`recorded` is what the last commit recorded, a plan what this run decides of the columns.
+`recorded` is what the last commit recorded, `roles` what this run decides of the columns.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from tidemark.rules.types import wider_type
 from tidemark.shapes.opened import Recorded, RecordedColumn, SourceColumn
-from tidemark.shapes.plan import Column, Plan
+from tidemark.shapes.roles import Column, Roles
 from tidemark.shapes.settings import Loaded, Settings
 
 #: What cannot change on an entity that has a log, and what a person calls it
@@ -25,22 +25,22 @@ FIXED = {
 }
 
 
-def config_drift(cfg: Settings, plan: Plan, recorded: Recorded, origin: str = "") -> list[str]:
+def config_drift(cfg: Settings, roles: Roles, recorded: Recorded, origin: str = "") -> list[str]:
     """Return what changed and cannot: sentences, each of which says what to do.
 
     Nothing is written where there are some.
 
     Example:
-        >>> config_drift(cfg, plan, recorded)
+        >>> config_drift(cfg, roles, recorded)
         ['unique_key was id and is now id, name']
 
     Args:
         cfg: The settings of the entity.
-        plan: What becomes of its columns.
+        roles: What becomes of its columns.
         recorded: What the last commit was made with.
         origin: Which extract it is, such as ` of 2026-03-04 (orders.csv)`.
     """
-    now, drift = plan["recorded"], []
+    now, drift = roles["recorded"], []
     for name, label in FIXED.items():
         before, after = recorded.get(name, ""), now.get(name, "")
         # full, scoped and delta may follow each other
@@ -66,7 +66,7 @@ def config_drift(cfg: Settings, plan: Plan, recorded: Recorded, origin: str = ""
             "made with"
         )
     columns = {column["name"]: column for column in reversed(recorded["columns"])}
-    for column in plan["columns"]:
+    for column in roles["columns"]:
         if column["name"] in columns:
             drift += _column_drift(cfg, column, columns[column["name"]], recorded, origin)
     return drift
@@ -107,18 +107,18 @@ def _column_drift(
     return drift
 
 
-def choice_drift(plan: Plan, recorded: Recorded) -> list[str]:
+def choice_drift(roles: Roles, recorded: Recorded) -> list[str]:
     """Return which columns the choice of columns cannot take or leave on a table without key.
 
     Its rows are found by all values that are stored.
 
     Example:
-        >>> choice_drift(plan, recorded)
+        >>> choice_drift(roles, recorded)
         ['columns leaves out `city`, which it took so far, and without unique_key a row is found …']
     """
     drift = []
     left_out = recorded.get("excluded") or []
-    for column in plan["columns"] if not plan["keyed"] else []:
+    for column in roles["columns"] if not roles["keyed"] else []:
         is_new = column["recorded_type"] is None and column["name"].lower() in left_out
         if column.get("stays") or is_new:
             now, before = ("takes", "left out") if is_new else ("leaves out", "took")
@@ -224,14 +224,14 @@ def left_out_columns(
     return [name for name in dict.fromkeys(names) if name not in yielded | named]
 
 
-def new_columns(cfg: Settings, plan: Plan, recorded: Recorded | None) -> dict[str, list[str]]:
+def new_columns(cfg: Settings, roles: Roles, recorded: Recorded | None) -> dict[str, list[str]]:
     """Return what a run tells of columns that it met for the first time.
 
     On a first run only what JSON has beside the YAML is told, as nothing else chose to leave it
     out.
 
     Example:
-        >>> new_columns(cfg, plan, recorded)["short"]
+        >>> new_columns(cfg, roles, recorded)["short"]
         ['new column fax']
 
     Returns:
@@ -241,7 +241,7 @@ def new_columns(cfg: Settings, plan: Plan, recorded: Recorded | None) -> dict[st
     long: list[str] = []
     if recorded:
         known = {hashed_as(column) for column in recorded.get("columns") or []}
-        new = [column for column in plan["columns"] if hashed_as(column) not in known]
+        new = [column for column in roles["columns"] if hashed_as(column) not in known]
         declared = {column["name"].lower() for column in cfg["columns"]}
         undeclared = [
             f"`{one['name']}` ({one['type']})" for one in new if one["name"].lower() not in declared
@@ -257,7 +257,9 @@ def new_columns(cfg: Settings, plan: Plan, recorded: Recorded | None) -> dict[st
     is_json = cfg.get("format") == "json"
     if before is None and (recorded or not is_json):
         return {"short": short, "long": long}
-    left_out = [name for name in plan["recorded"].get("left_out", []) if name not in (before or [])]
+    left_out = [
+        name for name in roles["recorded"].get("left_out", []) if name not in (before or [])
+    ]
     if left_out:
         short.append(f"not loaded: {', '.join(left_out)}")
         where = "new in the source" if recorded else "in the source"

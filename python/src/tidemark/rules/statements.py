@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tidemark.errors import DataError
-from tidemark.rules.event_plan import aliases_of
+from tidemark.rules.event_roles import aliases_of
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.source_types import ddl_columns, json_text
 from tidemark.rules.statement_texts import renamed_pairs, renamed_tables, renames_column

@@ -156,9 +156,9 @@ def run(
 
 def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
     """Run every date and return the exit code."""
+    from tidemark.read.project import remember_project
     from tidemark.run.files import fingerprint
     from tidemark.run.invoke import Invoker
-    from tidemark.state.project import remember_project
 
     invoker = Invoker(options, talk)
     dates: list[dt.date | None] = list(options.dates) or [None]

@@ -16,13 +16,13 @@ from rich.console import Console
 from tidemark.errors import ConfigError
 from tidemark.hashing.recipe import PEPPER_VARIABLE
 from tidemark.project import NOT_PARSED
+from tidemark.read.near_misses import describe_misses, near_misses
 from tidemark.run.dates import extract_path
 from tidemark.run.dbt_messages import answers_in, counts_of, operation_error, without_stacks
 from tidemark.run.kept import Parsed, keep, kept, mark_of
 from tidemark.run.nodes import dated_location, fresh_copy, is_entity, is_python, needs_pepper
 from tidemark.run.options import RunOptions, command_line, common_options, selection
 from tidemark.run.report import ModelResult
-from tidemark.state.near_misses import describe_misses, near_misses
 
 _MESSAGES = {"JinjaLogInfo", "PrintEvent"}
 # how the run-operation show_changes marks the line that carries its rows

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.printable import one_line, shortened
-from tidemark.state.values import shown_change
+from tidemark.read.values import shown_change
 
 # counts of tidemark_commits → heading; the last ones show only where there are any
 COUNTS = {

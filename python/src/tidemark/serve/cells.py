@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tidemark.printable import shortened
-from tidemark.state.values import value_text
+from tidemark.read.values import value_text
 
 _WIDEST = 2000
 

@@ -22,7 +22,7 @@ from tidemark.options import (
     target_option,
     vars_option,
 )
-from tidemark.state.cli import open_project, options_of
+from tidemark.read.cli import open_project, options_of
 
 if TYPE_CHECKING:
     import uvicorn

@@ -17,6 +17,13 @@ from rich.console import Console
 from tidemark.errors import ConfigError
 from tidemark.home import Home, tidemark_home
 from tidemark.progress import read_progress
+from tidemark.read.cli import statuses_of
+from tidemark.read.commits import read_commits
+from tidemark.read.past import BESIDE, rows_as_of
+from tidemark.read.project import Entity, KnownProject, known_project
+from tidemark.read.rejects import reject_rows
+from tidemark.read.tables import Tables, log_folder
+from tidemark.read.versions import versions_of
 from tidemark.report.collect import collected, history_of
 from tidemark.report.data import Report
 from tidemark.run.files import fingerprint
@@ -26,13 +33,6 @@ from tidemark.serve.log import log_tail
 from tidemark.serve.plans import open_plans
 from tidemark.serve.replicators import Replicators
 from tidemark.serve.tables import KeptTables
-from tidemark.state.cli import statuses_of
-from tidemark.state.commits import read_commits
-from tidemark.state.past import BESIDE, rows_as_of
-from tidemark.state.project import Entity, KnownProject, known_project
-from tidemark.state.rejects import reject_rows
-from tidemark.state.tables import Tables, log_folder
-from tidemark.state.versions import versions_of
 
 # the files of a project are not looked at more often
 _LOOK_EVERY = 5.0

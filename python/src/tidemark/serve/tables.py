@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tidemark.state.project import KnownProject
-from tidemark.state.tables import TableNotReadable, Tables, is_local, log_folder
+from tidemark.read.project import KnownProject
+from tidemark.read.tables import TableNotReadable, Tables, is_local, log_folder
 
 # a reading that took a second is not done again for twenty, whatever is written meanwhile: watching
 # takes a twentieth of a core at most

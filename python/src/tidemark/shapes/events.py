@@ -125,7 +125,7 @@ Stretch = TypedDict(
 
 
 class BatchColumns(TypedDict, total=False):
-    """What a batch tells of columns, as event_plan() takes it."""
+    """What a batch tells of columns, as event_roles() takes it."""
 
     names: ReadOnly[list[str]]  # in images
     schemas: ReadOnly[Mapping[Any, list[SourceColumn]]]  # inline, by id

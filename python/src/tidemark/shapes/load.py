@@ -15,7 +15,7 @@ from tidemark.shapes.opened import (
     Relations,
     SourceColumn,
 )
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import MaybeNone, Settings
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Source(TypedDict, total=False):
 class Staged(TypedDict):
     """A part of a source, typed, hashed and counted; nothing of it can be seen yet."""
 
-    plan: ReadOnly[Plan]
+    roles: ReadOnly[Roles]
     figures: ReadOnly[Figures]
     load: NotRequired[ReadOnly[Load]]
     rejects: NotRequired[ReadOnly[Rejects]]

@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import Any
 
 from tidemark.errors import TidemarkError
-from tidemark.state.commits import read_commits
-from tidemark.state.project import KnownProject
-from tidemark.state.status import landed_dates
-from tidemark.state.tables import Tables
+from tidemark.read.commits import read_commits
+from tidemark.read.project import KnownProject
+from tidemark.read.status import landed_dates
+from tidemark.read.tables import Tables
 
 LANDED, LOADED = "landed, not loaded", "loaded"
 _SIDES = ("__log", "__history")

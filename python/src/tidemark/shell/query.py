@@ -16,7 +16,7 @@ from rich.text import Text
 
 from tidemark.errors import TidemarkError
 from tidemark.printable import shortened, without_orders
-from tidemark.state.values import json_value, value_text, with_short_floats
+from tidemark.read.values import json_value, value_text, with_short_floats
 
 # a longer value is cut in the table
 _WIDEST = 120

@@ -10,13 +10,13 @@ from rich.console import Console
 
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.project import NOT_PARSED, tolerated_properties
+from tidemark.read.project import remember_project
 from tidemark.run.files import changed_files, describe_changes, files_of, fingerprint, stamps
 from tidemark.run.invoke import Invoker
 from tidemark.run.kept import forget_projects
 from tidemark.run.options import RunOptions
 from tidemark.run.watch import Watch
 from tidemark.shell.names import Names, ProjectNames
-from tidemark.state.project import remember_project
 
 
 class Warm:

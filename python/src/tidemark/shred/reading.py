@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tidemark.errors import ConfigError
-from tidemark.shred.canonical import COLUMNS, LEFT_OUT, TYPES, fingerprint, read_line, read_values
+from tidemark.shred.enriched import COLUMNS, LEFT_OUT, TYPES, fingerprint, read_line, read_values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

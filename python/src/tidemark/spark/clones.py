@@ -19,12 +19,12 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from tidemark.errors import DataError, UsageError
+from tidemark.read.folders import NAME_PROPERTY
 from tidemark.rules.quoted import back_ticked, literal
 from tidemark.spark.delta.log import log_of, newest
 from tidemark.spark.files import java_class, table_folder
 from tidemark.spark.iceberg import is_iceberg
 from tidemark.spark.places import register_delta, register_iceberg
-from tidemark.state.folders import NAME_PROPERTY
 
 TableName = tuple[str, str]
 """Schema and name."""

@@ -13,7 +13,7 @@ from tidemark.errors import TidemarkError
 from tidemark.spark.defaults import CATALOG
 from tidemark.spark.delta.append import RowColumn, used_columns, write_rows
 from tidemark.spark.files import java_class
-from tidemark.spark.known_rows import TableState
+from tidemark.spark.known_rows import TableVersion
 from tidemark.spark.messages import java_throwable
 
 _PACKAGE = "org.apache.iceberg"
@@ -60,7 +60,7 @@ def table_version(session: SparkSession, schema: str, name: str) -> int | None:
     return None if table is None else version_of(table)
 
 
-def table_state(session: SparkSession, schema: str, name: str) -> tuple[str, int] | None:
+def id_and_version(session: SparkSession, schema: str, name: str) -> tuple[str, int] | None:
     """Return the id of a table and the number of its snapshot; None: there is no such table."""
     table = load(session, schema, name)
     return None if table is None else (str(table.uuid()), version_of(table))
@@ -75,7 +75,7 @@ def file_count(session: SparkSession, schema: str, name: str) -> int:
 
 def append_rows(
     session: SparkSession, schema: str, name: str, rows: Sequence[Mapping[str, Any]]
-) -> tuple[TableState, TableState]:
+) -> tuple[TableVersion, TableVersion]:
     """Append a few rows without a Spark job, in one commit, as append_rows() of Delta does."""
     jvm: Any = session._jvm
     table = load(session, schema, name)

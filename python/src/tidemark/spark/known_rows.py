@@ -1,9 +1,9 @@
 """Rows of tables that this process has read or appended, good while nobody else writes.
 
 known = KnownRows()
-known.learn("shop.commits", table_state(...), {"orders": [{"id": 1}]}, is_all=True)
+known.learn("shop.commits", id_and_version(...), {"orders": [{"id": 1}]}, is_all=True)
 known.append("shop.commits", *append_rows(...), "orders", {"id": 2})
-known.rows("shop.commits", table_state(...), "orders")
+known.rows("shop.commits", id_and_version(...), "orders")
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 Row = dict[str, Any]
 
-TableState = tuple[str, int]
+TableVersion = tuple[str, int]
 """Which table has a name, and its version: a table that was made anew has another id."""
 
 # of a part that has more, macros ask Spark: a process that lives for months is not to hold them
@@ -30,11 +30,11 @@ class KnownRows:
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._states: dict[str, TableState] = {}
+        self._states: dict[str, TableVersion] = {}
         self._parts: dict[str, dict[str, list[Row]]] = {}
         self._whole: set[str] = set()
 
-    def rows(self, table: str, state: TableState | None, key: str) -> list[Row] | None:
+    def rows(self, table: str, state: TableVersion | None, key: str) -> list[Row] | None:
         """Return the rows of a key, the last appended first; None if they are not known.
 
         Of many rows these are the last ones, as many as are kept.
@@ -53,7 +53,7 @@ class KnownRows:
     def learn(
         self,
         table: str,
-        state: TableState | None,
+        state: TableVersion | None,
         parts: dict[str, list[Row]],
         is_all: bool = False,
     ) -> None:
@@ -76,7 +76,9 @@ class KnownRows:
             if is_all:
                 self._whole.add(table)
 
-    def append(self, table: str, before: TableState, state: TableState, key: str, row: Row) -> None:
+    def append(
+        self, table: str, before: TableVersion, state: TableVersion, key: str, row: Row
+    ) -> None:
         """Note a row that this process has appended, as a commit of its own.
 
         All is forgotten where anything else has come between.
@@ -111,7 +113,7 @@ class KnownRows:
                 part.insert(0, shared)
                 del part[self._most :]
 
-    def follow(self, table: str, before: TableState, after: TableState) -> None:
+    def follow(self, table: str, before: TableVersion, after: TableVersion) -> None:
         """Note a commit of this process that has left the rows of a table as they were.
 
         Args:

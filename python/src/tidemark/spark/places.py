@@ -233,8 +233,8 @@ def _folders(warehouse: Path, pattern: str) -> Iterator[tuple[str, Path]]:
 
 def _newest(warehouse: Path) -> dict[tuple[str, str], Path]:
     """Return the tables of Iceberg by schema and name; of a name the one that changed last."""
-    from tidemark.state.folders import called
-    from tidemark.state.iceberg import describe
+    from tidemark.read.folders import called
+    from tidemark.read.iceberg import describe
 
     found: dict[tuple[str, str], tuple[int, Path]] = {}
     for schema, folder in _folders(warehouse, _DESCRIPTIONS):
@@ -258,7 +258,7 @@ def register_delta(session: SparkSession, schema: str, folder: Path) -> str:
 
 def register_iceberg(session: SparkSession, schema: str, name: str, folder: Path) -> str:
     """Have the catalog know a table of Iceberg, wherever its files lay; return schema.table."""
-    from tidemark.state.iceberg import newest_description
+    from tidemark.read.iceberg import newest_description
 
     _make_schema(session, schema)
     settle_table(session._jvm, folder)

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from tidemark.model.settings.unit_tests import Row
 from tidemark.model.suggestions import did_you_mean
-from tidemark.state.values import is_map, value_text
+from tidemark.read.values import is_map, value_text
 
 _FLAGS = {"true": True, "false": False}
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tidemark.state.log import IN_FORCE
-from tidemark.state.project import Entity, KnownProject
-from tidemark.state.tables import Tables
-from tidemark.state.values import value_text
+from tidemark.read.log import IN_FORCE
+from tidemark.read.project import Entity, KnownProject
+from tidemark.read.tables import Tables
+from tidemark.read.values import value_text
 from tidemark.unit_tests.cases import Case
 
 ASKED = {

@@ -12,7 +12,7 @@ from tidemark.engine.quoted import identifier, literal
 from tidemark.engine.types import known_type
 from tidemark.errors import ConfigError
 from tidemark.model.settings.unit_tests import Given, Row
-from tidemark.state.values import json_value, value_text
+from tidemark.read.values import json_value, value_text
 from tidemark.unit_tests.cases import Case
 from tidemark.unit_tests.rows import rows_of, types_of
 

@@ -13,7 +13,7 @@ import yaml
 
 from tidemark.errors import ConfigError
 from tidemark.model.settings.unit_tests import Row, TableRows
-from tidemark.state.values import json_value, value_text
+from tidemark.read.values import json_value, value_text
 from tidemark.unit_tests.differences import plain_value
 from tidemark.unit_tests.found import Found
 from tidemark.unit_tests.rows import rows_of

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.printable import counted, without_orders
-from tidemark.state.values import shown_value
+from tidemark.read.values import shown_value
 from tidemark.unit_tests.differences import Difference, RowDifference
 from tidemark.unit_tests.runner import Failure, Result
 

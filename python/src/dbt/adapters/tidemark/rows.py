@@ -60,7 +60,7 @@ class RowsAdapter(SessionAdapter):
         """
         name, table = (relation.schema, relation.identifier), str(relation)
         with self.connections.exception_handler(f"known_rows({relation})"):
-            state = self._of_format.table_state(self._session, *name)
+            state = self._of_format.id_and_version(self._session, *name)
             rows = _known.rows(table, state, key)
             is_empty = (
                 rows is None
@@ -78,7 +78,7 @@ class RowsAdapter(SessionAdapter):
         else:
             parts[key] = [dict(row.dict()) for row in self.execute(sql, fetch=True)[1]]
         with self.connections.exception_handler(f"known_rows({relation})"):
-            if self._of_format.table_state(self._session, *name) == state:
+            if self._of_format.id_and_version(self._session, *name) == state:
                 _known.learn(table, state, parts, is_all)
         return parts.get(key, [])
 

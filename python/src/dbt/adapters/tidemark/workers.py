@@ -18,7 +18,7 @@ from tidemark.engine.room import Found
 from tidemark.hashing.recipe import PEPPER_VARIABLE
 from tidemark.sessions.duck import Stored, staged_columns
 from tidemark.shapes.opened import RelationName, Relations
-from tidemark.shapes.plan import Plan
+from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 from tidemark.spark.delta import StagedRows
 from tidemark.spark.delta.enriched import ShreddedRows, stage_batch
@@ -60,7 +60,7 @@ class WorkersAdapter(SessionAdapter):
     def keep_extract(
         self,
         cfg: Settings,
-        plan: Plan,
+        roles: Roles,
         load: dict[str, Any],
         source: dict[str, Any],
         relations: Relations,
@@ -69,7 +69,7 @@ class WorkersAdapter(SessionAdapter):
 
         Args:
             cfg: The entity's configuration.
-            plan: What becomes of each column.
+            roles: What becomes of each column.
             load: The date and the commit.
             source: The files and their columns.
             relations: The entity's, which are to be made.
@@ -78,9 +78,9 @@ class WorkersAdapter(SessionAdapter):
             What write_kept_rows() takes, with `figures`; or a text: why the engine does not do it.
         """
         with self.connections.exception_handler("keep_extract"):
-            why = why_not_columns(plan["columns"], self._time_zone)
+            why = why_not_columns(roles["columns"], self._time_zone)
             why = why or self._why_not_made(cfg, relations)
-            return why or keep_extract(self._session, _extract_of(cfg, plan, load, source))
+            return why or keep_extract(self._session, _extract_of(cfg, roles, load, source))
 
     def write_kept_rows(self, kept: KeptRows, relations: Relations, version: int) -> WorkerRows:
         """Write what was kept as files of the entity's tables, without a commit.
@@ -100,22 +100,22 @@ class WorkersAdapter(SessionAdapter):
         self,
         work: Callable[[SparkSession, Load, Tables, int], Found],
         cfg: Settings,
-        plan: Plan,
+        roles: Roles,
         load: dict[str, Any],
         source: dict[str, Any],
         relations: Relations,
     ) -> Found | str:
         """Return what the engine makes of an extract whose tables are there, or why it does not."""
-        why = why_not_columns(plan["columns"], self._time_zone)
+        why = why_not_columns(roles["columns"], self._time_zone)
         if why:
             return why
-        extract = _extract_of(cfg, plan, load, source)
+        extract = _extract_of(cfg, roles, load, source)
         return work(self._session, extract, _tables(extract, relations), load["log_version"])
 
     def stage_extract(
         self,
         cfg: Settings,
-        plan: Plan,
+        roles: Roles,
         load: dict[str, Any],
         source: dict[str, Any],
         relations: Relations,
@@ -124,7 +124,7 @@ class WorkersAdapter(SessionAdapter):
 
         Args:
             cfg: The entity's configuration.
-            plan: What becomes of each column.
+            roles: What becomes of each column.
             load: The date and the commit, and the version of the log that the rows go with.
             source: The files and their columns.
             relations: The entity's.
@@ -134,12 +134,12 @@ class WorkersAdapter(SessionAdapter):
             the engine does not do it.
         """
         with self.connections.exception_handler(f"stage_extract({relations['log']})"):
-            return self._with_tables(stage_extract, cfg, plan, load, source, relations)
+            return self._with_tables(stage_extract, cfg, roles, load, source, relations)
 
     def keep_staged(
         self,
         cfg: Settings,
-        plan: Plan,
+        roles: Roles,
         load: dict[str, Any],
         source: dict[str, Any],
         view: str,
@@ -154,8 +154,8 @@ class WorkersAdapter(SessionAdapter):
             None; or a text: why the engine does not do it.
         """
         with self.connections.exception_handler("keep_staged"):
-            why = why_not_columns(plan["columns"], self._time_zone)
-            extract = _extract_of(cfg, plan, load, source)
+            why = why_not_columns(roles["columns"], self._time_zone)
+            extract = _extract_of(cfg, roles, load, source)
             kept = why or keep_extract(self._session, extract, has_copies=True)
             if isinstance(kept, str):
                 return kept
@@ -178,7 +178,7 @@ class WorkersAdapter(SessionAdapter):
     def compare_again(
         self,
         cfg: Settings,
-        plan: Plan,
+        roles: Roles,
         load: dict[str, Any],
         source: dict[str, Any],
         relations: Relations,
@@ -193,7 +193,7 @@ class WorkersAdapter(SessionAdapter):
             it is not; or a text: why that is not answered.
         """
         with self.connections.exception_handler(f"compare_again({relations['log']})"):
-            return self._with_tables(compare_again, cfg, plan, load, source, relations)
+            return self._with_tables(compare_again, cfg, roles, load, source, relations)
 
     def prefilter_events(self, landed: Sequence[Landed], tables: list[str]) -> Ours | str | None:
         """Have the engine in the workers open files of events whose lines wrap their envelopes.
@@ -214,7 +214,7 @@ class WorkersAdapter(SessionAdapter):
     def keep_events(
         self,
         cfg: Settings,
-        plan: Plan,
+        roles: Roles,
         load: dict[str, Any],
         source: dict[str, Any],
         relations: Relations,
@@ -223,7 +223,7 @@ class WorkersAdapter(SessionAdapter):
 
         Args:
             cfg: The entity's configuration.
-            plan: What becomes of each column.
+            roles: What becomes of each column.
             load: The commit, and the batch that it takes.
             source: The files (`landed`, and what was `prefiltered` of them), the `tables` whose
                 events count, and `first`.
@@ -233,14 +233,14 @@ class WorkersAdapter(SessionAdapter):
             What write_kept_rows() takes, with `figures`; or a text: why the engine does not do it.
         """
         with self.connections.exception_handler("keep_events"):
-            why = why_not_images(plan["columns"], self._time_zone)
+            why = why_not_images(roles["columns"], self._time_zone)
             why = why or self._why_not_made(cfg, relations)
-            return why or keep_events(self._session, batch_of(cfg, plan, load, source))
+            return why or keep_events(self._session, batch_of(cfg, roles, load, source))
 
     def stage_events(
         self,
         cfg: Settings,
-        plan: Plan,
+        roles: Roles,
         load: dict[str, Any],
         source: dict[str, Any],
         relations: Relations,
@@ -249,7 +249,7 @@ class WorkersAdapter(SessionAdapter):
 
         Args:
             cfg: The entity's configuration.
-            plan: What becomes of each column.
+            roles: What becomes of each column.
             load: The commit, the batch that it takes, and the version of the log that it goes with.
             source: The files (`landed`, and what was `prefiltered` of them), the `tables` whose
                 events count, and `first`.
@@ -259,17 +259,17 @@ class WorkersAdapter(SessionAdapter):
             As stage_rows() does; or a text: why the engine does not do it.
         """
         with self.connections.exception_handler(f"stage_events({relations['log']})"):
-            why = why_not_images(plan["columns"], self._time_zone)
+            why = why_not_images(roles["columns"], self._time_zone)
             if why:
                 return why
-            batch = batch_of(cfg, plan, load, source)
+            batch = batch_of(cfg, roles, load, source)
             tables = _tables(batch.load, relations)
             return stage_events(self._session, batch, tables, load["log_version"])
 
     def read_events(
         self,
         cfg: Settings,
-        plan: Plan,
+        roles: Roles,
         source: dict[str, Any],
         view: str,
     ) -> ReadEvents | str:
@@ -277,7 +277,7 @@ class WorkersAdapter(SessionAdapter):
 
         Args:
             cfg: The entity's configuration.
-            plan: What becomes of each column.
+            roles: What becomes of each column.
             source: As of stage_events(), and `by_content`.
             view: The view that has the events then, quoted as in SQL.
 
@@ -285,12 +285,12 @@ class WorkersAdapter(SessionAdapter):
             Their figures and their table; or a text: why the engine does not do it.
         """
         with self.connections.exception_handler("read_events"):
-            why = why_not_images(plan["columns"], self._time_zone)
+            why = why_not_images(roles["columns"], self._time_zone)
             if why:
                 return why
             load = {"business_date": "", "commit_id": 0, "batch_id": 0}
-            batch = batch_of(cfg, plan, load, source)
-            asked = asked_of(cfg, plan, source)
+            batch = batch_of(cfg, roles, load, source)
+            asked = asked_of(cfg, roles, source)
             found = read_events(self._session, batch, asked)
             if isinstance(found, str):
                 return found
@@ -356,11 +356,11 @@ class WorkersAdapter(SessionAdapter):
             return staged.replace()
 
 
-def _extract_of(cfg: Settings, plan: Plan, load: dict[str, Any], source: dict[str, Any]) -> Load:
+def _extract_of(cfg: Settings, roles: Roles, load: dict[str, Any], source: dict[str, Any]) -> Load:
     """Return the load of an extract, with what its environment has for it."""
-    extract = load_of(cfg, plan, load, source)
+    extract = load_of(cfg, roles, load, source)
     judges = cfg["on_reject"] == "quarantine" and extract.format != "parquet"
-    pepper = os.environ.get(PEPPER_VARIABLE, "") if plan.get("sensitive") else ""
+    pepper = os.environ.get(PEPPER_VARIABLE, "") if roles.get("sensitive") else ""
     return replace(extract, takes_rejects=judges, pepper=pepper)
 
 

@@ -7,6 +7,6 @@
     sql       the queries of a batch                                       (DuckDB SQL)
     task      one batch, in a worker: files that no commit names yet       (I/O)
 
-Lines that DuckDB may read otherwise than Spark are read by tidemark.shred.canonical, which gives
+Lines that DuckDB may read otherwise than Spark are read by tidemark.shred.enriched, which gives
 the values and reasons of the SQL; where even that is not proven, Spark SQL takes the batch.
 """

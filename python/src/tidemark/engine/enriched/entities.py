@@ -2,7 +2,7 @@
 
 The common text is JSON as machines write it, without blanks: what a parser makes of it and prints
 again is the same text, so that nothing in it can be read in two ways. All others go by
-tidemark.shred.canonical.
+tidemark.shred.enriched.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
-from tidemark.shred.canonical import ENTITIES
-from tidemark.shred.canonical.lines import distinct_json, variant_text
-from tidemark.shred.canonical.values import is_envelope
+from tidemark.shred.enriched import ENTITIES
+from tidemark.shred.enriched.lines import distinct_json, variant_text
+from tidemark.shred.enriched.values import is_envelope
 from tidemark.shred.schema_uri import is_schema_uri
 
 Entity = tuple[bytes, bytes]

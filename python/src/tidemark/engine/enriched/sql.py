@@ -19,8 +19,8 @@ from tidemark.engine.load import Target
 from tidemark.engine.quoted import identifier, literal
 from tidemark.engine.sql import hashed_sql, parquet_sql
 from tidemark.engine.types import negative_zero_sql
-from tidemark.shred.canonical import COLUMNS, DUPLICATE_SCHEMA, ENTITIES, REQUIRED, TYPES
-from tidemark.shred.canonical.columns import MONEY
+from tidemark.shred.enriched import COLUMNS, DUPLICATE_SCHEMA, ENTITIES, REQUIRED, TYPES
+from tidemark.shred.enriched.columns import MONEY
 
 _DATE = "(1[6-9]|[2-9][0-9])[0-9]{2}-[0-9]{2}-[0-9]{2}"  # before 1600 calendars differ
 _FORMS = {

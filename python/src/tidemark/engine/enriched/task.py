@@ -32,7 +32,7 @@ from tidemark.engine.load import Target
 from tidemark.engine.pages import broken_file
 from tidemark.engine.quoted import literal
 from tidemark.engine.room import Room, connection
-from tidemark.shred.canonical import (
+from tidemark.shred.enriched import (
     COLUMNS,
     line_hash,
     read_line,

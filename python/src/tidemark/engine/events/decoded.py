@@ -54,11 +54,11 @@ class Asked:
     takes_rejects: bool
 
 
-def asked_of(cfg: Mapping[str, Any], plan: Mapping[str, Any], source: Mapping[str, Any]) -> Asked:
-    """Return what is asked by the settings of an entity and the plan of its columns."""
+def asked_of(cfg: Mapping[str, Any], roles: Mapping[str, Any], source: Mapping[str, Any]) -> Asked:
+    """Return what is asked by the settings of an entity and the roles of its columns."""
     return Asked(
         is_sequenced=bool(cfg["sequence_by"]),
-        ordering=tuple(str(one["name"]) for one in plan["columns"] if one.get("orders")),
+        ordering=tuple(str(one["name"]) for one in roles["columns"] if one.get("orders")),
         by_content=bool(source["by_content"]),
         # of what was opened the line is not there, and what stops a load tells more than its reason
         takes_rejects=cfg["on_reject"] != "fail" and not source["prefiltered"],

@@ -177,16 +177,16 @@ def are_wrapped(landed: Sequence[Landed]) -> bool:
 
 def batch_of(
     cfg: Mapping[str, Any],
-    plan: Mapping[str, Any],
+    roles: Mapping[str, Any],
     load: Mapping[str, Any],
     source: Mapping[str, Any],
 ) -> Batch:
-    """Return the batch that a model's configuration, the plan of its columns and its files make.
+    """Return the batch that a model's configuration, the roles of its columns and its files make.
 
     Args:
         cfg: What entity_config() returns.
-        plan: What event_plan() returns.
-        load: What plan_event_load() returns.
+        roles: What event_roles() returns.
+        load: What load_of_stretch() returns.
         source: `landed`, what was `prefiltered` of it, `tables`, how earlier events `named` them,
             and whether the batch is the `first`.
     """
@@ -209,11 +209,11 @@ def batch_of(
                     place=place,
                     is_required=bool(column["not_null"]),
                 )
-                for place, column in enumerate(plan["columns"])
+                for place, column in enumerate(roles["columns"])
             ),
-            keys=names(plan["keys"]),
-            compared=names(plan["compared"]),
-            ignored=names(plan["ignored"]),
+            keys=names(roles["keys"]),
+            compared=names(roles["compared"]),
+            ignored=names(roles["ignored"]),
             hash=str(cfg["hash"]),
             changed_columns=bool(cfg["changed_columns"]),
             soft_delete=bool(cfg["soft_delete"]),
@@ -229,7 +229,7 @@ def batch_of(
         has_moves=bool(source["has_moves"]),
         prefiltered=tuple(source.get("prefiltered", ())),
         named=tuple(str(name).lower() for name in source["named"] if not source["tables"]),
-        encodings=tuple(next(iter(column["encodings"].values())) for column in plan["columns"]),
+        encodings=tuple(next(iter(column["encodings"].values())) for column in roles["columns"]),
         identifying=tuple(str(name).lower() for name in source.get("identifying", ())),
     )
 

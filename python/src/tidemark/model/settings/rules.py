@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from tidemark.shred.canonical import LEFT_OUT
+from tidemark.shred.enriched import LEFT_OUT
 
 Name = Annotated[str, StringConstraints(min_length=1)]
 Names = Name | list[Name]

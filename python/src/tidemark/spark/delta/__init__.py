@@ -10,8 +10,8 @@ from tidemark.spark.delta.create import create_table
 from tidemark.spark.delta.join import join_now_and_then
 from tidemark.spark.delta.log import (
     file_count,
+    id_and_version,
     table_property,
-    table_state,
     table_version,
     trim_log,
 )
@@ -23,12 +23,12 @@ __all__ = [
     "append_rows",
     "create_table",
     "file_count",
+    "id_and_version",
     "join_now_and_then",
     "listed_bytes",
     "replace_rows",
     "stage_rows",
     "table_property",
-    "table_state",
     "table_version",
     "trim_log",
     "view_small_table",

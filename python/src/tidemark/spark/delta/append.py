@@ -18,7 +18,7 @@ from tidemark.spark.delta.database import connection
 from tidemark.spark.delta.log import added_file, begin, commit, log_of, newest
 from tidemark.spark.delta.target import in_files
 from tidemark.spark.files import hadoop_path
-from tidemark.spark.known_rows import TableState
+from tidemark.spark.known_rows import TableVersion
 
 SQL_TYPES = {
     "long": "bigint",
@@ -34,7 +34,7 @@ LONGEST_BOUND = 100
 
 def append_rows(
     session: SparkSession, schema: str, name: str, rows: Sequence[Mapping[str, Any]]
-) -> tuple[TableState, TableState]:
+) -> tuple[TableVersion, TableVersion]:
     """Append a few rows to a Delta table without a Spark job, in one commit.
 
     For records of what was done, which an INSERT plans and runs a job for. Their small files are
@@ -52,7 +52,7 @@ def append_rows(
         rows: By column; those left out are NULL. Dates and timestamps (UTC) as ISO texts.
 
     Returns:
-        The id of the table and its version, as table_state() gives them, before and after.
+        The id of the table and its version, as id_and_version() gives them, before and after.
 
     Raises:
         TidemarkError: A column is not there, or of another type.

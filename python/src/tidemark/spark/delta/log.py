@@ -15,11 +15,11 @@ from tidemark.spark.messages import java_throwable
 
 def table_version(session: SparkSession, schema: str, name: str) -> int | None:
     """Return the version of a Delta table as its log has it now, or None if there is no table."""
-    state = table_state(session, schema, name)
+    state = id_and_version(session, schema, name)
     return state and state[1]
 
 
-def table_state(session: SparkSession, schema: str, name: str) -> tuple[str, int] | None:
+def id_and_version(session: SparkSession, schema: str, name: str) -> tuple[str, int] | None:
     """Return the id of a Delta table and its version; None if there is no such table."""
     catalog = session._jsparkSession.sessionState().catalog()
     if not catalog.tableExists(table_identifier(session._jvm, schema, name)):

@@ -1,0 +1,117 @@
+"""A Delta table read in this process by delta-rs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tidemark.read.equals import Dialect, equals_sql
+from tidemark.read.folders import Described
+from tidemark.read.values import with_short_floats
+
+# Spark writes timestamps as INT96, which are read as nanoseconds unless one says otherwise: 64 bits
+# of those end in 2262, and 9999-12-31 would be a day of 1816
+_SETTINGS = {"datafusion.execution.parquet.coerce_int96": "us"}
+_DIALECT = Dialect(
+    zoned="timestamp",
+    moment="arrow_cast({}, 'Timestamp(Microsecond, None)')",
+    moment_utc="arrow_cast({}, 'Timestamp(Microsecond, Some(\"UTC\"))')",
+    binary="decode({}, 'hex')",
+)
+
+
+def describe(folder: Path) -> Described | None:
+    """Return what the table in a folder says of itself; None if there is none."""
+    log = folder / "_delta_log"
+    if not log.is_dir():
+        return None
+    return Described(open_table(str(folder)).properties, log.stat().st_mtime_ns)
+
+
+def is_table(path: str) -> bool:
+    """Say whether a Delta table lies at a URL; whatever delta-rs raises, if it cannot be asked."""
+    # what delta-rs tried is no help beside the line that is raised
+    os.environ.setdefault("RUST_LOG", "off")
+    from deltalake import DeltaTable
+
+    return bool(DeltaTable.is_deltatable(path))
+
+
+def open_table(path: str) -> DeltaFiles:
+    """Open the table at a path or URL; whatever delta-rs raises, if it cannot be."""
+    from deltalake import DeltaTable
+
+    return DeltaFiles(DeltaTable(path))
+
+
+class DeltaFiles:
+    """The rows and files of a version of a Delta table.
+
+    Args:
+        table: The table, by delta-rs.
+    """
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """The table's properties."""
+        properties: Mapping[str, str] = self._table.metadata().configuration
+        return properties
+
+    def version(self) -> int:
+        """Return what changes with a commit."""
+        return int(self._table.version())
+
+    def columns(self) -> list[str]:
+        """Return the names of the columns."""
+        return [field.name for field in self._table.schema().fields]
+
+    def fields(self, column: str) -> list[str]:
+        """Return the names of the fields of a column that is a struct."""
+        found = next(one for one in self._table.schema().fields if one.name == column)
+        return [field.name for field in found.type.fields]
+
+    def equals(self, column: str, text: str) -> str:
+        """Return the condition that a column has the value that a text tells."""
+        found = next(one for one in self._table.schema().fields if one.name == column)
+        return equals_sql(column, str(getattr(found.type, "type", found.type)), text, _DIALECT)
+
+    def count(self) -> int | None:
+        """Return how many rows there are, as the files tell; None if they do not."""
+        if "deletionVectors" in (self._table.protocol().reader_features or ()):
+            # the files also count the rows that are only marked as deleted
+            return int(self.query("select count(*) as n from t")[0]["n"])
+        actions = self._table.get_add_actions()
+        if "num_records" not in actions.schema.names:
+            return None
+        numbers = actions.column("num_records").to_pylist()
+        return None if None in numbers else sum(numbers)
+
+    def sizes(self) -> list[tuple[str, int]]:
+        """Return the partition of each file, and its bytes."""
+        actions = self._table.get_add_actions()
+        sizes = actions.column("size_bytes").to_pylist()
+        has_partitions = "partition" in actions.schema.names
+        of = actions.column("partition").to_pylist() if has_partitions else [""] * len(sizes)
+        return [(str(partition), size) for partition, size in zip(of, sizes, strict=True)]
+
+    def show(self, db: Any, name: str, select: str) -> None:
+        """Make the rows of a query a view in a connection of DuckDB, which is read once."""
+        db.register(name, self._execute(select))
+
+    def query(self, select: str) -> list[dict[str, Any]]:
+        """Return the rows of a query, in which the table is called `t`."""
+        found = self._execute(select).read_all()
+        names = found.column_names
+        columns_read = [found.column(name) for name in names]
+        columns = [with_short_floats(one.to_pylist(), str(one.type)) for one in columns_read]
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def _execute(self, select: str) -> Any:
+        from deltalake import QueryBuilder
+
+        return QueryBuilder(_SETTINGS).register("t", self._table).execute(select)
