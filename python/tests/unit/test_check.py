@@ -168,6 +168,24 @@ def test_check__a_model_that_was_away(shop: Shop) -> None:
     )
 
 
+def test_check__keys_that_dbt_passes_over(shop: Shop) -> None:
+    """One mistake is one problem."""
+    shop.write("models/prices.sql", "{{ tidemark.extract() }}")
+    config = "config: {materialized: cdc, unique_key: id, metta: {tidemark: {extract: full, location: '{business_date}.csv'}}}"
+    columns = "[{name: id, data_typ: int}, {name: price, data_type: decimal(10,2)}]"
+    shop.write("models/prices.yml", f"models: [{{name: prices, {config}, columns: {columns}}}]\n")
+    result = shop.check()
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "prices  models/prices.yml",
+        "  - config.metta is not read; did you mean `meta`?",
+        "  - column `price`: data_type `decimal(10` is no type of Spark: within braces a comma ends a value, "
+        "so write it in quotes",
+        "  - column `id`: data_typ is not read; did you mean `data_type`?",
+        "checked 2 models: 1 with problems",
+    ]
+
+
 def test_check__a_column_that_none_is_called(shop: Shop) -> None:
     """The files may have it, so it is a remark, and only where a declared one is nearly the same."""
     shop.write("models/prices.sql", "{{ tidemark.extract() }}")
