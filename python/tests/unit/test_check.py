@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tidemark import cli
+from tidemark.model.options import meant_pattern, option_problems
 from tidemark.run.refused import places_of
 
 from ..foreign_project import ForeignProject
@@ -166,6 +167,67 @@ def test_check__a_model_that_was_away(shop: Shop) -> None:
         "dbt has lost what models/prices.yml says of it: dbt parse --no-partial-parse reads it again"
         in (result.stdout)
     )
+
+
+def test_check__keys_that_dbt_passes_over(shop: Shop) -> None:
+    """One mistake is one problem."""
+    shop.write("models/prices.sql", "{{ tidemark.extract() }}")
+    config = "config: {materialized: cdc, unique_key: id, metta: {tidemark: {extract: full, location: '{business_date}.csv'}}}"
+    columns = "[{name: id, data_typ: int}, {name: price, data_type: decimal(10,2)}]"
+    shop.write("models/prices.yml", f"models: [{{name: prices, {config}, columns: {columns}}}]\n")
+    result = shop.check()
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "prices  models/prices.yml",
+        "  - config.metta is not read; did you mean `meta`?",
+        "  - column `price`: data_type `decimal(10` is no type of Spark: within braces a comma ends a value, "
+        "so write it in quotes",
+        "  - column `id`: data_typ is not read; did you mean `data_type`?",
+        "checked 2 models: 1 with problems",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [
+        ("dd.mm.yyyy", "dd.MM.yyyy"),
+        ("DD/MM/YYYY", "dd/MM/yyyy"),
+        ("mm/dd/yyyy HH:mm", "MM/dd/yyyy HH:mm"),
+        ("yyyy-mm-dd'T'HH:MM:ss", "yyyy-MM-dd'T'HH:mm:ss"),
+        ("yyyymmdd", "yyyyMMdd"),
+        ("YYYY", "yyyy"),
+    ],
+)
+def test_meant_pattern__letters_of_other_systems(pattern: str, meant: str) -> None:
+    assert meant_pattern(pattern) == meant
+    (problem,) = option_problems({"dateFormat": pattern}, "csv", [])
+    assert f"`{pattern}` is no pattern of dates; did you mean `{meant}`?" in problem
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *(
+            "dd.MM.yyyy",
+            "d.M.yy",
+            "yyyyDDD",
+            "LLL d, yyyy",
+            "HH:mm dd.MM.yyyy",
+            "yyyyMMddHHmmss",
+            "mm:ss",
+        ),
+        *(
+            "yyyy-MM-dd HH:mm:ss.SSSSSSXXX",
+            "h:mm a, dd MMM yyyy",
+            "yyyy-MM-dd'T'HH:mm",
+            "'Day' DDD yyyy",
+            "",
+            "'",
+        ),
+    ],
+)
+def test_meant_pattern__as_it_is(pattern: str) -> None:
+    assert meant_pattern(pattern) == pattern
 
 
 def test_check__a_column_that_none_is_called(shop: Shop) -> None:

@@ -529,6 +529,16 @@ def test_run_dates__shows_changes_of_updated_entities(
     assert asked == ([("airports", dt.date(2026, 3, 4), 5)] if changes else [])
 
 
+def test_run_dates__nothing_is_selected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """dbt takes it for a success, as state:modified may select nothing; it is not told as one."""
+    monkeypatch.setattr(Invoker, "parse", lambda self: True)
+    monkeypatch.setattr(Invoker, "run_date", lambda self, date, **_: Outcome(True, started=True))
+    talk = Console(file=io.StringIO(), width=200)
+    assert run_dates(RunOptions(dates=days("2026-03-04")), talk, talk) == 0
+    said = talk.file.getvalue()  # type: ignore[attr-defined]
+    assert said == "[1/1] 2026-03-04  nothing was run: the selection matches nothing\n"
+
+
 @pytest.mark.parametrize(("full_refresh", "ran"), [(True, 1), (False, 3)])
 def test_run_dates__no_log_no_dates_after_it(
     full_refresh: bool, ran: int, monkeypatch: pytest.MonkeyPatch

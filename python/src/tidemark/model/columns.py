@@ -22,6 +22,16 @@ _OF_ICEBERG = (
 )
 
 
+_MISSPELT_KEYS = ("data_type", "constraints")
+_DBT_KEYS = frozenset(
+    (
+        *("name", "description", "meta", "data_type", "constraints", "quote", "config", "tags"),
+        *("granularity", "doc_blocks", "data_tests", "tests", "dimension", "entity"),
+    )
+)
+"""What dbt itself reads of a column."""
+
+
 def reserved_columns(lake_format: str) -> tuple[str, ...]:
     """Return the names of the columns that Tidemark or the format adds.
 
@@ -78,7 +88,7 @@ def declared_columns(node: Config) -> list[dict[str, Any]]:
 
 
 def column_meta_problems(node: Config, setting: str) -> Iterator[str]:
-    """Yield where the one setting that a column may have stands elsewhere, or is misspelt.
+    """Yield where the one setting that a column may have stands elsewhere, or a key is misspelt.
 
     Args:
         node: The model.
@@ -88,6 +98,9 @@ def column_meta_problems(node: Config, setting: str) -> Iterator[str]:
         # dbt gives what stands under `config` directly, too
         for problem in dict.fromkeys(_meta_problems(column, setting)):
             yield f"column `{column['name']}`: {problem}"
+        for key in column.keys() - _DBT_KEYS:
+            if column[key] is not None and (meant := nearest(key, _MISSPELT_KEYS, 0.75)):
+                yield f"column `{column['name']}`: {key} is not read; did you mean `{meant}`?"
 
 
 def _meta_problems(column: Config, setting: str) -> Iterator[str]:

@@ -113,7 +113,7 @@ def _given_settings(config: Config, flow: type[BaseModel], errors: list[str]) ->
     so that one mistake is one problem.
     """
     known = list(flow.model_fields)
-    meta = config.get("meta") or {}
+    meta = config.get("meta") or _misspelt_meta(config, errors)
     settings: dict[str, Any] = {}
     for key, value in meta.items():
         if key != "tidemark":
@@ -138,6 +138,16 @@ def _given_settings(config: Config, flow: type[BaseModel], errors: list[str]) ->
     within = [name for name in meta if name in known and "tidemark" not in meta]
     _note_strays(within, "meta", errors)
     return {**{name: meta[name] for name in within}, **settings}
+
+
+def _misspelt_meta(config: Config, errors: list[str]) -> Config:
+    """Return what stands under a name that is nearly meta, so that one mistake is one problem."""
+    for name, value in config.items():
+        is_ours = isinstance(value, Mapping) and "tidemark" in value
+        if is_ours and name not in _DBT_KEYS:
+            errors.append(f"config.{name} is not read; did you mean `meta`?")
+            return dict(value)
+    return {}
 
 
 def _note_strays(names: Sequence[str], place: str, errors: list[str]) -> None:

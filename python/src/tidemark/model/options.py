@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -131,8 +132,42 @@ def option_problems(options: Config, file_format: Any, columns: Iterable[Config]
             meant = "sep" if meant == "separator" else meant
             problem = f"is no option of Spark for {file_format}; did you mean `{meant}`?"
             yield f"options.{name} {problem}"
+    for name in ("dateFormat", "timestampFormat"):
+        pattern = str(options.get(name) or "")
+        meant = meant_pattern(pattern)
+        if meant != pattern:
+            yield (
+                f"options.{name}: `{pattern}` is no pattern of dates; did you mean `{meant}`? "
+                "y is the year, M the month, d the day, H the hour, m the minute"
+            )
     for name in options if file_format == "json" else ():
         encoding = str(options[name] or "UTF-8").lower().replace("_", "-")
         if str(name).lower() in ("encoding", "charset") and encoding not in ("utf-8", "utf8"):
             problem = f"JSON lines are UTF-8, found: {options[name]}. Have the files written so"
             yield f"options.{name}: {problem}"
+
+
+def meant_pattern(pattern: str) -> str:
+    """Return a pattern of dates as it was meant: other systems have other letters.
+
+    Spark refuses Y, and reads m between day and year as minutes of some date in January.
+
+    Example:
+        >>> meant_pattern("DD.MM.YYYY"), meant_pattern("yyyy-mm-dd HH:MM:ss")
+        ('dd.MM.yyyy', 'yyyy-MM-dd HH:mm:ss')
+    """
+    parts = [one[0] for one in re.finditer(r"'[^']*'?|([A-Za-z])\1*|[^A-Za-z']+", pattern)]
+    places = [place for place, part in enumerate(parts) if part[0].isalpha()]
+    letters = [parts[place][0] for place in places]
+    for number, (place, letter) in enumerate(zip(places, letters, strict=True)):
+        before = letters[number - 1] if number else ""
+        after = letters[number + 1] if number + 1 < len(letters) else ""
+        meant = letter
+        if letter == "Y" or (letter == "D" and {"M", "L", "m"} & {*letters}):
+            meant = letter.lower()
+        elif letter == "m" and (before or after) and {before, after} <= {*"dyDY", ""}:
+            meant = "M"
+        elif letter == "M" and before in tuple("HhKk"):
+            meant = "m"
+        parts[place] = meant * len(parts[place])
+    return "".join(parts)

@@ -114,6 +114,8 @@ def _meant_type(text: str) -> str:
         return ": up to 38 digits, and no more of them after the point than there are"
     if word in _ELSEWHERE:
         return f"; did you mean `{_ELSEWHERE[word]}`?"
+    if text.count("(") > text.count(")"):
+        return ": within braces a comma ends a value, so write it in quotes"
     if word in known:
         return f": it is written like `{_FORMS.get(word, word)}`"
     near = nearest(word, known)

@@ -206,6 +206,8 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
         verdict = "done" if outcome.success else "FAILED"
         if outcome.interrupted:
             verdict = "interrupted"
+        elif outcome.success and not outcome.results:
+            verdict = "nothing was run: the selection matches nothing"
         # the table has how long each model took
         talk.print(f"{place}  {verdict}", highlight=False, markup=False, soft_wrap=True)
         if outcome.results:

@@ -277,10 +277,11 @@ class Invoker:
         self, dates: Iterable[dt.date]
     ) -> tuple[list[dt.date | None], list[dt.date]]:
         """Return the dates for which a selected model has a file, and the others."""
+        selected = self.selected()
+        if not selected:
+            raise ConfigError("the selection matches no model. Correct --select or --exclude")
         self._dated = [
-            (node, location)
-            for node in self.selected()
-            if (location := dated_location(node)) is not None
+            (node, location) for node in selected if (location := dated_location(node)) is not None
         ]
         locations = sorted(location for _, location in self._dated)
         if not locations:
