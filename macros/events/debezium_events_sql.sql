@@ -1,8 +1,10 @@
 {#- Debezium envelopes as canonical events, images still as text by column name (`_image`, `_before`).
     `arrived` has the JSON text in `value`: an envelope, one within {topic, key, value}, with inline schema or
     without. What concerns other tables or is no change is `ignored`; what cannot be understood is
-    `unreadable`, with a reason. `line_num`: see line_num_expr(). -#}
-{%- macro debezium_events_sql(cfg, tables, arrived, line_num='_landing_num') -%}
+    `unreadable`, with a reason. `line_num`: see line_num_expr(). `by_server`: a change of MySQL or MariaDB is
+    known by its GTID or server, too, as another server may have its log position; logs of earlier versions
+    know theirs without. -#}
+{%- macro debezium_events_sql(cfg, tables, arrived, line_num='_landing_num', by_server=false) -%}
 with {{ tidemark._envelopes_sql(arrived, line_num) }}
 
 sources as (
@@ -74,7 +76,10 @@ select
     if(
         _landed_id is not null and op <> 'r',
         concat_ws('|', _connector, source.name, 'landed', _landed_id),
-        concat_ws('|', _connector, source.name, _offset, source.event_serial_no, op)
+        concat_ws('|', _connector, source.name, _offset, source.event_serial_no, op
+            {%- if by_server %},
+                if(_connector in ('mysql', 'mariadb') and op <> 'r', coalesce(source.gtid, source.server_id),
+                    null){% endif %})
     ) as _identity,
     {#- Rows of a snapshot share one position, so they are told apart by what they hold. #}
     concat_ws('|', _offset, if(op = 'r' or _offset is null, _content, null),
@@ -131,8 +136,8 @@ from positions
 {%- macro _message_type() -%}
     {%- set source = 'struct<connector: string, name: string, ts_ms: string, ts_us: string, snapshot: '
         ~ 'string, db: string, schema: string, '
-        ~ 'table: string, txId: string, lsn: string, gtid: string, file: string, pos: string, row: string, '
-        ~ 'change_lsn: string, '
+        ~ 'table: string, txId: string, lsn: string, gtid: string, server_id: string, file: string, pos: '
+        ~ 'string, row: string, change_lsn: string, '
         ~ 'commit_lsn: string, event_serial_no: string, scn: string, rs_id: string, ssn: string>' -%}
     {%- set envelope = 'before: variant, after: variant, source: ' ~ source
         ~ ', op: string, ts_ms: string, ts_us: string, '

@@ -111,11 +111,11 @@ class DuckWarehouse(MacroWarehouse):
         found = self.db.execute(f"describe {self.crossed(sql)}").fetchall()
         return [{"name": name, "type": _type_of(kind)} for name, kind, *_ in found]
 
-    def _read_events(self, cfg: Any, plan: Any, source: Any, view: str) -> Any:
+    def _read_events(self, cfg: Any, roles: Any, source: Any, view: str) -> Any:
         """What the adapter does by a task in a worker."""
-        batch = batch_of(cfg, plan, {"business_date": "", "commit_id": 0, "batch_id": 0}, source)
+        batch = batch_of(cfg, roles, {"business_date": "", "commit_id": 0, "batch_id": 0}, source)
         room = Room(1, str(self.folder / "scratch"), 1 << 30)
-        read = task.read(batch, asked_of(cfg, plan, source), str(self.folder / "kept"), room)
+        read = task.read(batch, asked_of(cfg, roles, source), str(self.folder / "kept"), room)
         if read.declined:
             return read.declined
         self.db.execute(f"create or replace temp table {_quoted(view)} as from '{read.kept}'")
@@ -160,7 +160,7 @@ class EventShop:
             },
         )
         self.relations = self.warehouse.macro("side_relations", relation("shop", "t"))
-        self.plan: Any = None
+        self.roles: Any = None
         self._state: dict[str, Any] = {
             "first": True, "has_log": False, "recorded": None, "log_version": None, "last_id": 0, "last_commit_id": 0,
             "last_sequence_num": None,
@@ -187,13 +187,13 @@ class EventShop:
             source = events_workers._read_by_workers(warehouse, opened, landed_files, found, "`events`")  # fmt: skip
             staged: Any = events_stage.stage_events(warehouse, opened, _or_declined(source), ALL_OF_IT)  # fmt: skip
             load = {**staged["load"], "log_version": None}
-            self.plan = staged["plan"]
-            derived: Any = events_derive._replay(warehouse, opened, self.plan, load)
+            self.roles = staged["roles"]
+            derived: Any = events_derive._replay(warehouse, opened, self.roles, load)
         self._commit(load, derived["slice"], is_first)
         self._state = {
             **self._state,
             "first": False,
-            "recorded": self.plan["recorded"],
+            "recorded": self.roles["recorded"],
             "last_id": load["commit_id"],
             "last_commit_id": load["commit_id"],
         }
@@ -207,7 +207,7 @@ class EventShop:
         """Its versions by sequence: all columns, from and to."""
         flow = {
             "sequence_by": self.cfg["sequence_by"], "hash": self.cfg["hash"], "on_tie": self.cfg["on_tie"], "sensitive": None,
-            "tracked": None, "has_copies": not self.plan["keyed"],
+            "tracked": None, "has_copies": not self.roles["keyed"],
         }  # fmt: skip
         log = str(self.relations["log"])
         query = self.warehouse.macro("event_intervals_sql", flow, log, "_superseded_by is null", "sequence")  # fmt: skip
@@ -231,9 +231,9 @@ class EventShop:
 
     def _commit(self, load: Any, slice_: Any, is_first: bool) -> None:
         """Bring the log, staging and current after what was derived."""
-        warehouse, db, plan = self.warehouse, self.warehouse.db, self.plan
+        warehouse, db, roles = self.warehouse, self.warehouse.db, self.roles
         log, new, commit = self._name("log"), _quoted(str(slice_)), load["commit_id"]
-        names = _names(warehouse.macro("slice_columns", plan))
+        names = _names(warehouse.macro("slice_columns", roles))
         rows = f"select {names}, cast({commit} as bigint) as _commit_id, cast(null as bigint) as _superseded_by from {new} where _supersedes is null"  # fmt: skip
         same = " and ".join(
             f"log.{name} is not distinct from marks.{name}"
@@ -245,21 +245,21 @@ class EventShop:
                 f"where marks._supersedes = log._commit_id and {same}"
             )
         self._append("log", rows, is_first)
-        columns = _names(warehouse.macro("staging_columns", self.cfg, plan))
+        columns = _names(warehouse.macro("staging_columns", self.cfg, roles))
         staged = warehouse.crossed(
             f"select * except (_landing_num), _tidemark_line_num as _landing_num, {load['batch_id']} as _batch_id, "
             f"_source_operation as _operation, {commit} as _commit_id from {load['staged']} where _is_usable"
         )
         self._append("staging", f"select {columns} from ({staged})", is_first)
         load = {**load, "last_date": _DAY}
-        stored = None if is_first or not plan["keyed"] else self.relations["current"]
+        stored = None if is_first or not roles["keyed"] else self.relations["current"]
         touched = (
-            warehouse.macro("touched_rows_sql", plan, self.relations, load)
-            if plan["keyed"]
-            else warehouse.macro("latest_rows_sql", plan, self.relations)
+            warehouse.macro("touched_rows_sql", roles, self.relations, load)
+            if roles["keyed"]
+            else warehouse.macro("latest_rows_sql", roles, self.relations)
         )
         both = {"touched": touched, "stored": stored}
-        query = warehouse.macro("current_rows_sql", self.cfg, plan, self.relations, both, load)
+        query = warehouse.macro("current_rows_sql", self.cfg, roles, self.relations, both, load)
         db.execute(f"create or replace temp table next_rows as {warehouse.crossed(query)}")
         db.execute(f"create or replace table {self._name('current')} as from next_rows")
 

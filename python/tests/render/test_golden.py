@@ -537,6 +537,8 @@ CASES: dict[str, tuple[Any, ...]] = {
         KEYED.cfg,
         ["shop.customers"],
         "arrived_lines",
+        "_landing_num",
+        True,
     ),
     "canonical_events_sql.lines": (
         "canonical_events_sql",

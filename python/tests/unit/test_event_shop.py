@@ -18,6 +18,7 @@ from tests.event_shop import EventShop, Row
 from tests.functional.event_entities import Event
 from tests.functional.event_oracle import simulate
 from tests.functional.event_streams import COLUMNS, KEY, deliver, random_streams
+from tidemark.pipeline import events_workers
 
 SEEDS = [1, *map(int, filter(None, [os.environ.get("TIDEMARK_TEST_SEED")]))]
 NAMES = ", ".join(COLUMNS)
@@ -92,6 +93,33 @@ def test_equal_rows_that_come_again(tmp_path: Path, connector: str) -> None:
     figures = shop.load([*lines, line("d", 3, twin)], lines)
     assert (figures["rows_duplicate"], figures["rows_logged"]) == (7, 0)
     assert shop.rows("a, b") == two_of((1, "x"))
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+@pytest.mark.parametrize("told", [{"gtid": "0-{}-7"}, {"gtid": None, "server_id": "{}"}])
+def test_another_server(tmp_path: Path, told: dict[str, Any], is_older: bool) -> None:
+    """Another server may have the same change at the same place in its log. An older log knows none by its server."""
+    row = {"id": 1, "name": "ann"}
+
+    def line(op: str, server: int, pos: int) -> str:
+        images = {"before": row, "after": None} if op == "d" else {"before": None, "after": row}
+        source = {"connector": "mariadb", "name": "shop", "db": "shop", "table": "t", "ts_ms": 1772611200000, "snapshot": "false"}  # fmt: skip
+        source |= {"file": "bin.000001", "pos": pos, "row": 0}
+        source |= {name: text and text.format(server) for name, text in told.items()}
+        return json.dumps({**images, "source": source, "op": op})
+
+    shop = EventShop(tmp_path, {"id": "int", "name": "string"}, "id", format="debezium")
+    lines = [line("c", 1, 236), line("d", 1, 500)]
+    with pytest.MonkeyPatch.context() as patch:
+        if is_older:
+            found = events_workers._batch_to_come
+            older = lambda *of: {**found(*of), "by_server": False}  # noqa: E731
+            patch.setattr(events_workers, "_batch_to_come", older)
+        shop.load(lines)
+    after_failover = line("c", 2, 236)
+    shop.load([*lines, after_failover])
+    assert shop.rows("id, name") == ([] if is_older else [(1, "ann")])
+    assert shop.load([*lines, after_failover])["rows_logged"] == 0
 
 
 def two_of(row: Row) -> list[Row]:

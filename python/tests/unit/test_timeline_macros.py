@@ -157,6 +157,7 @@ def test_recorded_back() -> None:
     learnt = {
         "tables": ["shop.a", "shop.b"], "followed": ["shop.a", "shop.b"], "named": [], "columns": [{"name": "x"}],
         "refused": ["y"], "told": ["id", "x"], "open_snapshot": None, "has_moves": True, "identifying": ["id"],
+        "by_server": True,
     }  # fmt: skip
     known = {
         "tables": ["shop.a"], "followed": [], "named": [], "columns": None,
@@ -168,7 +169,7 @@ def test_recorded_back() -> None:
     assert back == {
         **now,
         "on_tie": "content",
-        "source": {**known, "tables": ["shop.a", "shop.b"], "followed": ["shop.a"], "identifying": ["id"]},
+        "source": {**known, "tables": ["shop.a", "shop.b"], "followed": ["shop.a"], "identifying": ["id"], "by_server": True},
     }  # fmt: skip
     # without the setting `table` all events are taken
     untold = recorded_back(now, {**then, "source": {**known, "tables": []}}, [])["source"]

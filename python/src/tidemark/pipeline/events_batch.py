@@ -55,6 +55,7 @@ def look_into(warehouse: Warehouse, opened: Opened, landing: Landing) -> Batch:
         "renames": {},
         "unreadable": [],
         "by_content": source.get("by_content", state["first"] and len(cfg["sequence_by"]) > 0),
+        "by_server": source.get("by_server", state["first"]),
         "identifying": identified_by(warehouse, opened, landing["columns"]),
         "line_num": landing["line_num"],
     }
@@ -133,7 +134,8 @@ def _make_events_view(warehouse: Warehouse, cfg: Settings, landing: Landing, bat
     macro, arrived = warehouse.macro, landing["arrived"]
     if cfg["format"] == "debezium":
         line_num = landing["line_num"]
-        sql = macro("debezium_events_sql", cfg, batch["tables"], arrived, line_num)
+        by_server = batch["by_server"]
+        sql = macro("debezium_events_sql", cfg, batch["tables"], arrived, line_num, by_server)
     else:
         sql = macro("canonical_events_sql", cfg, batch, arrived, landing["columns"])
     make_view(warehouse, landing["events"], sql)

@@ -96,6 +96,7 @@ def roles_of_stretch(
         "columns": batch["source_columns"],
         "refused": batch["refused"],
         "by_content": batch["by_content"],
+        "by_server": batch["by_server"],
         "identifying": batch["identifying"],
         "has_moves": before.get("has_moves", False),
         "has_partial_moves": before.get("has_partial_moves", False),

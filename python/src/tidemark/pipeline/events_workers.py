@@ -109,6 +109,7 @@ def _read_by_workers(
         "first": state["first"],
         "has_moves": False,
         "by_content": batch["by_content"],
+        "by_server": batch["by_server"],
         "identifying": batch["identifying"],
     }
     events = adapter.read_events(cfg, roles, source, view)
@@ -165,6 +166,7 @@ def _stage_in_workers(
         "named": batch["named"],
         "first": state["first"],
         "has_moves": told["has_moves"],
+        "by_server": batch["by_server"],
     }
     stage = adapter.keep_events if state["first"] else adapter.stage_events
     staged = stage(cfg, roles, load, source, opened["relations"])
@@ -233,6 +235,7 @@ def _batch_to_come(warehouse: Warehouse, opened: Opened, prefiltered: Any) -> Ba
         "renames": {},
         "reorders": False,
         "by_content": source.get("by_content", False),
+        "by_server": source.get("by_server", state["first"]),
         "identifying": identified_by(warehouse, opened, None),
     }
 

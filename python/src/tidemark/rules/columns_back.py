@@ -51,6 +51,7 @@ def source_back(now: RecordedSource, then: RecordedSource) -> RecordedSource:
         "tables": known,
         "followed": then.get("followed") or (tables if known != tables else []),
         "by_content": then.get("by_content", now.get("by_content", False)),
+        "by_server": then.get("by_server", now.get("by_server", False)),
         "identifying": then.get("identifying", now.get("identifying")),
     }
 

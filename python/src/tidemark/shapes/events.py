@@ -96,6 +96,7 @@ class Batch(Shapes, Followed):
     refused: list[str]  # names of columns that are not taken: former ones
     renames: dict[str, str]
     by_content: bool  # see RecordedSource
+    by_server: bool  # see RecordedSource
     identifying: list[str]  # see RecordedSource
     has_truncates: NotRequired[bool]
     unreadable: NotRequired[list[str]]  # why lines cannot be read, and how many

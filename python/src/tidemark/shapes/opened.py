@@ -142,6 +142,7 @@ class RecordedSource(TypedDict, total=False):
     columns: ReadOnly[list[SourceColumn] | None]  # of its last statement
     refused: ReadOnly[list[str]]  # former names
     by_content: ReadOnly[bool]  # whether events are known by all that they have
+    by_server: ReadOnly[bool]  # whether those of MySQL are known by GTID or server, too
     identifying: ReadOnly[list[str] | None]  # columns that an event is known by also where NULL
     told: ReadOnly[list[str] | None]  # all columns that have come
     unsigned: ReadOnly[list[str]]  # columns, by their names in hashes

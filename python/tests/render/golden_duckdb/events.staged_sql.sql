@@ -12,6 +12,7 @@ from (
         case connector when 'postgresql' then concat_ws(':', "txId", "lsn") when 'mysql' then concat_ws(':', "file", "pos", "row") when 'mariadb' then concat_ws(':', "file", "pos", "row") when 'sqlserver' then concat_ws(' ', "commit_lsn", "change_lsn") when 'oracle' then concat_ws(':', "scn", "txId", "rs_id", "ssn") end as place,
         case when connector = 'postgresql' then "txId" else coalesce(gtid, transaction_id) end
             as transaction_id,
+        coalesce(gtid, server_id) as server,
         coalesce(snapshot, 'false') <> 'false' as is_snapshot,
         case when op = 'r' then coalesce(snapshot, '') end as snapshot_mark,
         cast(make_timestamp(coalesce(cast(ts_us as bigint), cast(ts_ms as bigint) * 1000))

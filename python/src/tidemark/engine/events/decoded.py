@@ -16,9 +16,9 @@ from tidemark.engine.events.parsed import operation_sql
 from tidemark.engine.events.staged import (
     CANONICAL_FIELDS_SQL,
     GROUP_OF_DEBEZIUM,
-    IDENTITY_OF_DEBEZIUM,
     debezium_fields_sql,
     identity_of_canonical,
+    identity_of_debezium,
 )
 from tidemark.engine.events.types import no_value_sql, unproven_sql, value_sql
 from tidemark.engine.quoted import identifier, literal
@@ -226,7 +226,7 @@ def _debezium_terms(batch: Batch, asked: Asked) -> str:
     snapshot_mark as _snapshot_mark,
     {"spot" if asked.is_sequenced else _NUMBERS} as _position,
     {GROUP_OF_DEBEZIUM} as _group,
-    {IDENTITY_OF_DEBEZIUM} as _identity,
+    {identity_of_debezium(batch.by_server)} as _identity,
     {delivery} as _delivery_hash,
     op = 'c' and connector in {_MOVING} as _may_be_move,
     is_key_image as _is_key_image"""

@@ -66,6 +66,7 @@ class Batch:
         encodings: What the columns are written with; empty: no schema tells.
         identifying: Of rows, the columns that a line is known by even where they are NULL, lower
             case.
+        by_server: Whether a change of MySQL or MariaDB is known by its GTID or server, too.
     """
 
     load: Load
@@ -79,6 +80,7 @@ class Batch:
     named: tuple[str, ...] = ()
     encodings: tuple[str, ...] = ()
     identifying: tuple[str, ...] = ()
+    by_server: bool = False
 
     @property
     def befores(self) -> tuple[str, ...]:
@@ -188,7 +190,7 @@ def batch_of(
         roles: What event_roles() returns.
         load: What load_of_stretch() returns.
         source: `landed`, what was `prefiltered` of it, `tables`, how earlier events `named` them,
-            and whether the batch is the `first`.
+            whether the batch is the `first`, and `by_server`.
     """
 
     def names(columns: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -231,6 +233,7 @@ def batch_of(
         named=tuple(str(name).lower() for name in source["named"] if not source["tables"]),
         encodings=tuple(next(iter(column["encodings"].values())) for column in roles["columns"]),
         identifying=tuple(str(name).lower() for name in source.get("identifying", ())),
+        by_server=bool(source.get("by_server")),
     )
 
 

@@ -25,7 +25,7 @@ POSITIONS = {
     "oracle": (":", ("scn", "txId", "rs_id", "ssn")),
 }
 _PLACES = sorted({part for _, parts in POSITIONS.values() for part in parts})
-_FIELDS = ("connector", "snapshot", "event_serial_no", *_TEXTS, *_TIMES, *_PLACES)
+_FIELDS = ("connector", "snapshot", "event_serial_no", "server_id", *_TEXTS, *_TIMES, *_PLACES)
 _DELIVERED = ("delivered_us", "total_order")
 # with one of these a line is no plain envelope of a row
 _OTHER = ("payload", "value", "schema", "key", "_id", "ddl", "status", "tableChanges")
@@ -338,4 +338,5 @@ def _has_no_place() -> str:
         f"then coalesce({' or '.join(map(is_odd, parts))}, false)"
         for connector, (_, parts) in POSITIONS.items()
     ]
-    return f"{is_odd('event_serial_no')} or case connector {' '.join(branches)} else true end"
+    odd = f"{is_odd('event_serial_no')} or {is_odd('server_id')}"
+    return f"{odd} or case connector {' '.join(branches)} else true end"

@@ -49,7 +49,7 @@ def staged_sql(batch: Batch) -> str:
     carried, identity, group = (
         (CANONICAL_FIELDS_SQL, identity_of_canonical(), "cast(null as varchar)")
         if batch.is_canonical
-        else (debezium_fields_sql(), IDENTITY_OF_DEBEZIUM, GROUP_OF_DEBEZIUM)
+        else (debezium_fields_sql(), identity_of_debezium(batch.by_server), GROUP_OF_DEBEZIUM)
     )
     if batch.is_canonical:
         doubts.append(f"when {unproven_sql('time_text', 'event_time', 'timestamp')} then -1")
@@ -86,6 +86,7 @@ def debezium_fields_sql() -> str:
         case connector {places} end as place,
         case when connector = 'postgresql' then "txId" else coalesce(gtid, transaction_id) end
             as transaction_id,
+        coalesce(gtid, server_id) as server,
         coalesce(snapshot, 'false') <> 'false' as is_snapshot,
         case when op = 'r' then coalesce(snapshot, '') end as snapshot_mark,
         cast(make_timestamp(coalesce(cast(ts_us as bigint), cast(ts_ms as bigint) * 1000))
@@ -94,9 +95,7 @@ def debezium_fields_sql() -> str:
 
 GROUP_OF_DEBEZIUM = "concat_ws('|', place, case when op = 'r' then content end, name)"
 """Events of one place in the source: those of a snapshot, which share one, by their content."""
-IDENTITY_OF_DEBEZIUM = """concat_ws('|', connector, name, if(landed_id is null or op = 'r',
-        concat_ws('|', place, event_serial_no, op), concat_ws('|', 'landed', landed_id)))"""
-"""What an event is known by, with its content."""
+_SERVER = "case when connector in ('mysql', 'mariadb') and op <> 'r' then server end"
 
 CANONICAL_FIELDS_SQL = f"""unsupplied, coalesce(cast(sequence_num as bigint), num) as num,
         num as landing_num, sequence_num is not null as is_numbered, db as database,
@@ -104,6 +103,17 @@ CANONICAL_FIELDS_SQL = f"""unsupplied, coalesce(cast(sequence_num as bigint), nu
         coalesce(is_snapshot = 'true', false) as is_snapshot,
         cast(null as varchar) as snapshot_mark,
         time_text, {value_sql("time_text", "timestamp")} as event_time"""
+
+
+def identity_of_debezium(by_server: bool) -> str:
+    """Return what an envelope is known by, with its content.
+
+    Args:
+        by_server: Whether a change of MySQL or MariaDB is known by its GTID or server, too.
+    """
+    server = f", {_SERVER}" if by_server else ""
+    return f"""concat_ws('|', connector, name, if(landed_id is null or op = 'r',
+        concat_ws('|', place, event_serial_no, op{server}), concat_ws('|', 'landed', landed_id)))"""
 
 
 def identity_of_canonical(by_content: bool = False) -> str:
