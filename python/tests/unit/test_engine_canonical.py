@@ -108,6 +108,25 @@ def test_rows__that_tell_no_database(tmp_path: Path) -> None:
             assert outcome.declined == declined, line
 
 
+def test_rows__of_a_swap_that_goes_on(tmp_path: Path) -> None:
+    """Without transactions a departure may be of the row that a move has pushed aside in an earlier batch."""
+    shop = lake(tmp_path)
+    shop.load([event("INSERT", number, number) for number in (1, 2, 3)])
+    shop.load([event("UPDATE", 4, 2, _before_id=1), event("UPDATE", 5, 9, _before_id=3)])
+    goes_on = "a transaction goes on in which a row has changed its key"
+    for line, declined in {
+        event("UPDATE", 6, 1, _before_id=2): goes_on,
+        event("DELETE", 6, 2): goes_on,
+        # no row was there; it is no departure; it has a transaction, in which no row has moved
+        event("DELETE", 6, 9): None,
+        event("UPDATE", 6, 2): None,
+        event("DELETE", 6, 2, _transaction_id="t"): None,
+    }.items():
+        batch = replace(shop.batch([line]), has_moves=True)
+        outcome = replay(batch, shop.targets(batch), shop.log, shop.room())
+        assert outcome.declined == declined, line
+
+
 @pytest.mark.usefixtures("kinds")
 def test_delete(tmp_path: Path) -> None:
     """A delete counts by its own values, else by those from before."""

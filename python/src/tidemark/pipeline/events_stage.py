@@ -445,7 +445,9 @@ def _comes_late(warehouse: Warehouse, log: Any, staged: Any, state: State, seen:
     """Say whether some event belongs before one that was applied.
 
     Or it goes on with a transaction whose moves were, or brings a row that an earlier run has seen
-    depart from its old key, where the values are that it does not bring.
+    depart from its old key, where the values are that it does not bring. Events without transaction
+    are of one: of these a departure goes on with it from a key to which a row has moved whose row
+    was still there.
     """
     if _int(seen["late_count"]) > 0:
         return True
@@ -461,8 +463,11 @@ def _comes_late(warehouse: Warehouse, log: Any, staged: Any, state: State, seen:
     if state["recorded"]["source"].get("has_moves") and _int(seen["departure_count"]) > 0:
         return _has_any(
             warehouse,
-            f"select 1 from {log} where _source_operation = 'MOVE_IN' and _transaction_id in "
-            f"(select _transaction_id from {staged} where _is_usable) limit 1",
+            f"select 1 from {log} where _source_operation = 'MOVE_IN' and (_transaction_id in "
+            f"(select _transaction_id from {staged} where _is_usable) or (_transaction_id is null "
+            "and _operation <> 'I' and _key_hash in (select if(_tidemark_effect = 'delete', "
+            f"_key_hash, _before_key_hash) from {staged} where _is_usable and _transaction_id is "
+            "null and (_tidemark_effect = 'delete' or _before_key_hash <> _key_hash)))) limit 1",
         )
     return False
 

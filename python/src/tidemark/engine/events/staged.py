@@ -229,13 +229,18 @@ MOVED = "op <> 'd' and coalesce(before_kh <> kh, false)"
 
 
 def continued_sql(files: str, columns: Sequence[str], log: Target) -> str:
-    """Return a query with a row if the log has moves of a transaction that goes on here."""
-    operation, transaction = (
-        identifier(log.fields[name][0]) for name in ("_source_operation", "_transaction_id")
-    )
+    """Return a query with a row if the log has moves of a transaction that goes on here.
+
+    Events without transaction are of one: a departure goes on with it where a row has moved to its
+    key while there was another.
+    """
+    names = ("_source_operation", "_transaction_id", "_operation", "_key_hash")
+    operation, transaction, effect, key = (identifier(log.fields[name][0]) for name in names)
     return (
         f"select 1 from {files} where {operation} = 'MOVE_IN' "
-        f"and {transaction} in (select transaction_id from usable) limit 1"
+        f"and ({transaction} in (select transaction_id from usable) or ({transaction} is null "
+        f"and {effect} <> 'I' and {key} in (select case when op = 'd' then kh else before_kh end "
+        f"from usable where transaction_id is null and (op = 'd' or {MOVED})))) limit 1"
     )
 
 
