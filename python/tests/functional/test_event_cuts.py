@@ -13,7 +13,7 @@ import pytest
 
 from .event_entities import Event, EventEntity, ddl, delete, insert, update
 
-pytestmark = [pytest.mark.iceberg, pytest.mark.turn(1, 5)]
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(1)]
 
 PLAIN = {"id": "int", "name": "string", "n": "int"}
 BOX = "struct<w:int,h:int>"

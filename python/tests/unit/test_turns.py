@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,6 +42,17 @@ def test_turns__tell_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_turns__that_there_are_not(number: Any) -> None:
     with pytest.raises(pytest.UsageError, match="numbers below 4"):
         turns.has_turn(story(number), 0)
+
+
+def test_turns__of_all_stories_are_there() -> None:
+    """A mark that is wrong would end a run before its first story."""
+    marks = [
+        (path.name, one)
+        for path in sorted((Path(__file__).parents[1] / "functional").glob("*.py"))
+        for one in re.findall(r"mark\.turn\((.*?)\)", path.read_text(encoding="utf-8"))
+    ]
+    assert marks
+    assert [one for one in marks if not re.fullmatch(r"[0-3](, [0-3])*", one[1])] == []
 
 
 def test_turn__is_one_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
