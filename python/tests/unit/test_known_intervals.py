@@ -217,6 +217,15 @@ def known(db: Any, moment: int, columns: str, holds: str = "true") -> Counter[An
     return Counter(found.fetchall())
 
 
+def know_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have macros take the log for one of change events."""
+    of_events = {"flow": "events", "sequence_by": [], "on_tie": "arrival", "effective_from": None}
+    asks = load_sql_macros()["scd2"].context["tidemark"]  # what macros see of each other
+    monkeypatch.setitem(asks, "flow_of", lambda _: of_events)
+    monkeypatch.setitem(asks, "tracked_flow", lambda _, flow: {**flow, "tracked": None})
+    monkeypatch.setitem(asks, "check_sequence", lambda *_: None)
+
+
 def holds_at(moment: str) -> str:
     return f"(_valid_from is null or _valid_from <= {moment}) and (_valid_to is null or {moment} < _valid_to)"
 
@@ -292,11 +301,7 @@ def test_effective_from(seed: int) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("seed", SEEDS[-1:])
 def test_events(seed: int, by: str, moments: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    of_events = {"flow": "events", "sequence_by": [], "on_tie": "arrival", "effective_from": None}
-    asks = load_sql_macros()["scd2"].context["tidemark"]  # what macros see of each other
-    monkeypatch.setitem(asks, "flow_of", lambda _: of_events)
-    monkeypatch.setitem(asks, "tracked_flow", lambda _, flow: {**flow, "tracked": None})
-    monkeypatch.setitem(asks, "check_sequence", lambda *_: None)
+    know_events(monkeypatch)
     log = events(seed)
     db = log.stored()
     keep(db, by=by)
@@ -361,3 +366,50 @@ def test_generic_tests__catch_planted_faults(name: str) -> None:
     ):
         sql = crossed(f"test_{test}", "faulty", keys=["a key"], axes=BOTH_AXES)
         assert len(db.execute(sql).fetchall()) == found, test
+
+
+@pytest.mark.parametrize("seed", SEEDS[-1:])
+@pytest.mark.parametrize(
+    ("of", "named"),
+    [
+        ("extracts", {}), ("extracts", {"deletes": True}), ("deltas", {}), ("events", {"by": "sequence"}), ("events", {"by": "event_time"}),
+        ("extracts", {"axes": BOTH_AXES}), ("extracts", {"axes": BOTH_AXES, "deletes": True}), ("deltas", {"axes": BOTH_AXES}),
+        ("events", {"axes": BOTH_AXES, "by": "sequence"}), ("events", {"axes": BOTH_AXES, "by": "event_time"}), ("events", {"axes": BOTH_AXES, "by": "business_date"}),
+    ],
+)  # fmt: skip
+def test_runs__each_after_some_commits(
+    seed: int, of: str, named: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs have merged, commit by commit, is what one query gives of the whole log."""
+    if of == "events":
+        know_events(monkeypatch)
+    rng = random.Random(f"runs {seed} {of}")
+    log = events(seed) if of == "events" else extracts(seed, delta=of == "deltas")[0]
+    body = crossed("scd2", THINGS, **named)
+    columns = None
+    with log.stored() as db:
+        db.execute("create table whole as from things__log")
+        read_to = 0
+        for commit in log.commits:
+            if columns and commit != log.commits[-1] and rng.random() < 0.4:
+                continue
+            db.execute(
+                "create or replace table things__log as select * replace (case when _superseded_by"
+                f" <= {commit} then _superseded_by end as _superseded_by) from whole where _commit_id <= {commit}"
+            )
+            if columns is None:
+                db.execute(f"create table kept as {body}")
+                columns = [row[0] for row in db.execute("describe kept").fetchall()]
+            else:
+                state = {
+                    "log": "things__log",
+                    "watermark": read_to,
+                    "columns": [{"name": name, "type": "string"} for name in columns],
+                }
+                starts = ["_valid_from", *(["_known_from"] if "axes" in named else [])]
+                spark = load_sql_macros()["scd2"](THINGS, **named)
+                merge = load_sql_macros()["merge_intervals_sql"]("kept", state, spark, starts)
+                db.execute(sqlglot.transpile(merge, read="spark", write="duckdb")[0])
+            read_to = commit
+            found, wanted = rows(db, "from kept"), rows(db, body)
+            assert found == wanted, (commit, found - wanted, wanted - found)
