@@ -25,10 +25,9 @@ from derived
 
 differences as (
     select
-        if(derived._event_id is null{%
-            if heals %} or (derived._source_operation = 'ADD_COLUMN'
-                and {{ tidemark._derived_operation_expr(heals) }} = 'N'){% endif %}, null,
-                    struct({{ tidemark._wanted_list(roles, columns) }},
+        if(derived._event_id is null {%- if heals %} or (derived._source_operation = 'ADD_COLUMN'
+            and {{ tidemark._derived_operation_expr(heals) }} = 'N'){% endif %}, null,
+            struct({{ tidemark._wanted_list(roles, columns) }},
             coalesce(logged._business_date, {{ today }}) as _business_date,
             coalesce(logged._eff_start_date, {{ today }}) as _eff_start_date,
             coalesce(logged._batch_id, {{ '' if cfg['on_tie'] == 'content'

@@ -48,7 +48,7 @@ def open_intervals(
         sql = macro("build_intervals_sql", relation, _options(warehouse, cfg, run, state), body)
     elif state["step"] == "merge":
         sql = macro("merge_intervals_sql", relation, state, body, _starts(cfg))
-    return {**state, "commits": commits, "sql": sql}
+    return {**state, "sql": sql}
 
 
 def _state(
@@ -77,7 +77,7 @@ def _state(
         "watermark": read_to,
         "rows_read": log_now["row_count"],
         "last_commit_id": log_now["last_commit_id"],
-        "is_ahead": _is_ahead(warehouse, commits, entity, read_to),
+        "commits": commits,
         "commit": {
             "commit_id": macro("next_commit_id", last["last_id"]),
             "relation": cfg["relation"],
@@ -143,11 +143,13 @@ def _marks(warehouse: Warehouse, commits: Commits, relation: str, entity: str) -
     }
 
 
-def _is_ahead(warehouse: Warehouse, commits: Commits, entity: str, read_to: int) -> bool:
+def _is_ahead(warehouse: Warehouse, state: IntervalsState) -> bool:
     """Say whether intervals have read a commit that their entity, a clone, does not have.
 
     So it is if the two were cloned one after the other, and the original went on in between.
     """
+    commits, read_to = state["commits"], state["watermark"]
+    entity = state["commit"]["source_relation"]
     states = known_states(warehouse, commits, entity) if commits["are_known"] else None
     if states is None:
         relation = warehouse.macro("string_literal", entity)
@@ -189,8 +191,12 @@ def _why_rebuild(
         return "no completed run of it is known"
     if recorded.get("axes", ["business"]) != cfg["axes"]:
         return "its axes changed"
-    is_same_log = log_now["watermark_count"] == last["rows_read"] and not state["is_ahead"]
-    if not is_same_log or recorded.get("log_commit_id") != last["log_commit_id"]:
+    is_same_log = (
+        log_now["watermark_count"] == last["rows_read"]
+        and recorded.get("log_commit_id") == last["log_commit_id"]
+        and not _is_ahead(warehouse, state)
+    )
+    if not is_same_log:
         return f"the log of {cfg['entity'].identifier} is not the one that it was made from"
     wanted, stored = (
         {column["name"]: macro("kept_type", column["type"], file_format) for column in columns}

@@ -14,6 +14,7 @@ from tidemark.plan.model import EntityPlan, NotPlanned, Options, Plan, outcome_o
 from tidemark.plan.project import entities_among, model_checksum, read_before, relation_of, selector
 from tidemark.plan.store import new_id
 from tidemark.run.invoke import Invoker
+from tidemark.run.nodes import some_models
 from tidemark.run.options import RunOptions
 
 # the value of the var `plan` with which a run hands its plan to this process
@@ -40,9 +41,7 @@ def make_plan(
         KeyboardInterrupt: Ctrl-C.
     """
     options = invoker.options
-    selected = [node.unique_id for node in invoker.selected()]
-    if not selected:
-        raise ConfigError("the selection matches no model. Correct --select or --exclude")
+    selected = [node.unique_id for node in some_models(invoker.selected())]
     entities, left_out = entities_among(invoker.manifest, selected)
     if not entities:
         raise ConfigError(

@@ -52,14 +52,14 @@ def _compared(
     )
     more = _former_key(here, one.entity, a, b)
     key = ",".join(more) or "COLUMN"
-    call = f"Call `tidemark diff {one.entity.relation} {one.clone.relation} --key {key}`"
-    asked_of_diff = AskedOfDiff(samples=samples, cure=call)
+    command = f"tidemark diff {one.entity.relation} {one.clone.relation} --key {key}"
+    asked_of_diff = AskedOfDiff(samples=samples, cure=f"Call `{command}`")
     known = {name.lower() for name in a.names} | a.sensitive  # whose hash tells rows apart
     lacking = [name for name in one.entity.key if name.lower() not in known]
     if lacking:
         raise ConfigError(
             f"{a.name} has no column {lacking[0]!r}, which the key of the model needs. "
-            f"Call `tidemark diff {one.entity.relation} {one.clone.relation} --key {key}`"
+            f"Call `{command}`"
         )
     of_versions = replace(asked_of_diff, also=("_operation",))
     versions = compare_rows(_with_key(a, more), _with_key(b, more), of_versions)

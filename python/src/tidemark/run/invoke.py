@@ -20,7 +20,14 @@ from tidemark.read.near_misses import describe_misses, near_misses
 from tidemark.run.dates import extract_path
 from tidemark.run.dbt_messages import answers_in, counts_of, operation_error, without_stacks
 from tidemark.run.kept import Parsed, keep, kept, mark_of
-from tidemark.run.nodes import dated_location, fresh_copy, is_entity, is_python, needs_pepper
+from tidemark.run.nodes import (
+    dated_location,
+    fresh_copy,
+    is_entity,
+    is_python,
+    needs_pepper,
+    some_models,
+)
 from tidemark.run.options import RunOptions, command_line, common_options, selection
 from tidemark.run.report import ModelResult
 
@@ -277,11 +284,10 @@ class Invoker:
         self, dates: Iterable[dt.date]
     ) -> tuple[list[dt.date | None], list[dt.date]]:
         """Return the dates for which a selected model has a file, and the others."""
-        selected = self.selected()
-        if not selected:
-            raise ConfigError("the selection matches no model. Correct --select or --exclude")
         self._dated = [
-            (node, location) for node in selected if (location := dated_location(node)) is not None
+            (node, location)
+            for node in some_models(self.selected())
+            if (location := dated_location(node)) is not None
         ]
         locations = sorted(location for _, location in self._dated)
         if not locations:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+from tidemark.errors import ConfigError
+
 
 def is_python(node: Any) -> bool:
     """Say whether a node is written in Python."""
@@ -21,6 +23,17 @@ def needs_pepper(node: Any) -> bool:
     """Say whether a model has sensitive columns that are hashed here."""
     settings = _settings(node)
     return bool(settings.get("sensitive")) and not settings.get("stored_hashes")
+
+
+def some_models(selected: list[Any]) -> list[Any]:
+    """Return the models that a selection matches.
+
+    Raises:
+        ConfigError: It matches none.
+    """
+    if not selected:
+        raise ConfigError("the selection matches no model. Correct --select or --exclude")
+    return selected
 
 
 def dated_location(node: Any) -> str | None:

@@ -65,11 +65,10 @@ class IntervalsState(TypedDict):
     watermark: ReadOnly[int]  # the commit of the log that is applied
     rows_read: ReadOnly[int]
     last_commit_id: ReadOnly[int]  # of the log
-    is_ahead: ReadOnly[bool]  # it has read a commit that its entity, a clone, does not have
     commit: ReadOnly[Commit]
     step: NotRequired[ReadOnly[Literal["build", "merge", "nothing"]]]
     message: NotRequired[ReadOnly[str]]  # for the line of the run
-    commits: NotRequired[ReadOnly[Commits]]
+    commits: ReadOnly[Commits]
     sql: NotRequired[ReadOnly[str | None]]  # what does the step
 
 

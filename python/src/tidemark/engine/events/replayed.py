@@ -90,22 +90,22 @@ def _stored_sql(batch: Batch, happened: str, carried: Sequence[str]) -> str:
 
 def _filled_sql(load: Load, name: str) -> str:
     """The last value of a column that was given since the row is there."""
-    value, given = f"c{load.number(name)}", _given_sql(name)
-    return (
-        f"case when is_gone then {value} else (last_value(case when not is_gone and ({given}) "
-        f"then struct_pack(value := {value}) end ignore nulls) {_key('current row')}).value end "
-        f"as {value}"
-    )
+    value = f"c{load.number(name)}"
+    last = _last_given_sql(value, f"not is_gone and ({_given_sql(name)})", "current row")
+    return f"case when is_gone then {value} else {last} end as {value}"
 
 
 def _completed_sql(load: Load, name: str) -> str:
     """The value of a column that is not compared: what the event gives, else that of its row."""
     value, given = f"c{load.number(name)}", _given_sql(name)
-    return (
-        f"case when is_gone or {given} then {value} else (last_value(case when is_stored and "
-        f"({given}) then struct_pack(value := {value}) end ignore nulls) {_key('1 preceding')})"
-        f".value end as {value}"
-    )
+    last = _last_given_sql(value, f"is_stored and ({given})", "1 preceding")
+    return f"case when is_gone or {given} then {value} else {last} end as {value}"
+
+
+def _last_given_sql(value: str, condition: str, end: str) -> str:
+    """The last value, NULL or not, of the rows up to `end` for which a condition holds."""
+    given = f"case when {condition} then struct_pack(value := {value}) end"
+    return f"(last_value({given} ignore nulls) {_key(end)}).value"
 
 
 def _given_sql(name: str) -> str:
