@@ -10,6 +10,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+import yaml
+from dbt.parser.schemas import is_valid_type
 from dbt_common.clients import jinja
 from jinja2 import nodes
 
@@ -114,6 +116,18 @@ def test_macros__are_short_and_take_few_arguments() -> None:
         for name, arguments, _ in found
         if len([one for one in re.sub(r"\[.*?\]", "", arguments).split(",") if one.strip()]) > 5
     } == WORDY
+
+
+def test_macros__have_arguments_of_types_that_dbt_knows() -> None:
+    """Of others dbt prints a line, at each parse of a user's project."""
+    wrong = [
+        f"{macro['name']}: {argument['name']} is {argument['type']}"
+        for path in sorted(MACROS.rglob("*.yml"))
+        for macro in yaml.safe_load(path.read_text(encoding="utf-8")).get("macros", [])
+        for argument in macro.get("arguments", [])
+        if not is_valid_type(argument["type"])
+    ]
+    assert wrong == []
 
 
 def test_macros__choose_between_two_at_a_time() -> None:
