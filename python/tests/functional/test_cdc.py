@@ -757,6 +757,18 @@ def test_a_model_that_is_of_another_kind_now(module_project: Any) -> None:
     path.write_text(written, encoding="utf-8")
     assert kept.rows("id, name") == [(1, "a")]
     kept.run("2026-01-01")
+    # of a body without it nothing tells but the table that is there
+    (module_project.root / "models" / "kept.sql").write_text("select 7 as id", encoding="utf-8")
+    stays = '"materialized": "cdc"'
+    assert stays in written
+    for kind in ('"materialised": "cdc"', '"materialized": "view"', '"materialized": "table"'):
+        path.write_text(written.replace(stays, kind), encoding="utf-8")
+        for options in ((), ("--full-refresh",)):
+            error = kept.run("2026-01-02", *options, expect_pass=False).error
+            assert "kept is the current table of an entity, and this model is not" in error
+            assert "dbt run-operation drop_entity --args '{entity: kept}'" in error
+    path.write_text(written, encoding="utf-8")
+    assert kept.rows("id, name") == [(1, "a")]
 
 
 @pytest.mark.turn(3)

@@ -19,7 +19,7 @@ from dbt.adapters.tidemark.rows import RowsAdapter
 from dbt.adapters.tidemark.tables import TablesAdapter
 from dbt.adapters.tidemark.warehouse import DbtWarehouse
 from dbt.adapters.tidemark.workers import WorkersAdapter
-from tidemark.errors import TidemarkError
+from tidemark.errors import ConfigError, TidemarkError
 from tidemark.spark.catalog import described_tables, schema_names
 
 logger = AdapterLogger("Tidemark")
@@ -70,6 +70,43 @@ class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
             ]
         relations = self._build_spark_relation_list(rows, lambda row: row)
         return relations
+
+    @available.parse_none
+    def drop_relation(self, relation: Any) -> None:
+        """Drop a table or view, but not the current table of an entity for a model of another kind.
+
+        Raises:
+            MacroError: It is one.
+        """
+        self.check_no_entity(relation)
+        super().drop_relation(relation)
+
+    @available.parse_none
+    def check_no_entity(self, relation: Any) -> None:
+        """Stop dbt before it puts a view or a table of its own in the place of a current table.
+
+        A typo is enough: of a model with `materialised: cdc` dbt makes a view.
+
+        Args:
+            relation: What is to be dropped or replaced.
+
+        Raises:
+            MacroError: It is the current table of an entity.
+        """
+        names = (relation.identifier, f"{relation.identifier}__history")
+        there, log = (self.get_relation(relation.database, relation.schema, name) for name in names)
+        if there is None or there.is_view or log is None:
+            return
+        _, found = self.execute(f"show tblproperties {there} ('tidemark.layout')", fetch=True)
+        if not str(found.rows[0][1]).isdecimal():
+            return
+        raise MacroError(
+            ConfigError.kind,
+            f"{relation.identifier}: {relation} is the current table of an entity, and this model "
+            "is not materialized: cdc; nothing was written. Write materialized: cdc in the config "
+            "of the model. To give the entity up, run `dbt run-operation drop_entity --args "
+            f"'{{entity: {relation.identifier}}}'` while it is",
+        )
 
     @available
     def raise_error(

@@ -1,6 +1,8 @@
-{#- dbt-spark's, but a Python model's table also takes partition_by, location_root, options and tblproperties as a
-    SQL model's does: dbt-spark's script for Python writes with the format alone. -#}
+{#- dbt-spark's, but it does not replace the current table of an entity. A Python model's table also takes
+    partition_by, location_root, options and tblproperties as a SQL model's does: dbt-spark's script for Python
+    writes with the format alone. -#}
 {%- macro tidemark__create_table_as(temporary, relation, compiled_code, language='sql') -%}
+    {%- if not temporary -%}{%- do adapter.check_no_entity(relation) -%}{%- endif -%}
     {%- if language == 'python' -%}
         {{ tidemark__python_table_script(temporary, relation, compiled_code) }}
     {%- else -%}
