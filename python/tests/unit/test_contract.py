@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,39 @@ def test_a_branch_that_no_row_takes(db: Any) -> None:
     assert db.execute(crossed(sql)).fetchall() == [("none",)]
 
 
+@pytest.mark.parametrize("sql", [" + ".join("ab" * 20), " - ".join("ab" * 20), "- " * 20 + "a"])
+def test_whole_numbers_of_many_columns(sql: str) -> None:
+    """A form names its operand more than once, and so does the form within it: 20 would be a million."""
+    text = crossed(f"select {sql} as n from t")
+    assert len(text) < 10_000
+    db = duckdb.connect()
+    db.execute("create table t as select 3 as a, 1::bigint as b")
+    found = db.execute(text).fetchall()
+    assert found == db.execute(f"select {sql} from t").fetchall()
+    db.execute("create or replace table t as select 3 as a, 1.5 as b")
+    if "b" in sql:
+        with pytest.raises(duckdb.Error):
+            db.execute(text).fetchall()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "upper(" * 30 + "a" + ")" * 30,
+        "round(" * 30 + "a" + ", 2)" * 30,
+        "(" * 300 + "a" + ")" * 300,
+        "case when a > 1 then " * 300 + "1" + " end" * 300,
+        " + ".join(["a"] * 3000),
+    ],
+)
+def test_sql_of_too_many_parts(sql: str) -> None:
+    with pytest.raises(Declined, match="SQL of too many parts"):
+        crossed(f"select {sql} as x from t")
+    # which has each operand once
+    with suppress(Declined):
+        check_query(f"select {sql} as x from t", lambda _, __: {"a": "INTEGER"})
+
+
 def test_tables_and_inserts() -> None:
     known: list[tuple[str | None, str]] = []
 
@@ -252,7 +286,7 @@ def log_table(folder: Path) -> tuple[Wanted, Files]:
     """A log of two rows of one date and one of the next, in a file for each date."""
     columns = (
         ("name", "VARCHAR"), ("_key_hash", "VARCHAR"), ("_commit_id", "BIGINT"),
-        ("_superseded_by", "BIGINT"), ("_business_date", "DATE"),
+        ("_superseded_by", "BIGINT"), ("_business_date", "DATE"), ("_operation", "VARCHAR"),
     )  # fmt: skip
     # names in files are others, and the first file was written before there was a name
     fields = {name: (f"col-{name}", None) for name, _ in columns}
@@ -287,13 +321,15 @@ def test_a_correction_of_a_log(tmp_path: Path) -> None:
     """Rows come, a row is marked, its file is written again with what else it has, and bounds are those of the values."""
     wanted, log = log_table(tmp_path)
     slice_ = (
-        "select 'new' as name, 'c' as _key_hash, date '2026-01-02' as _business_date, null::bigint as _supersedes "
-        "union all select null, 'a', date '2026-01-01', 1"
+        "select 'new' as name, 'c' as _key_hash, date '2026-01-02' as _business_date, null::bigint as _supersedes, "
+        "'I' as _operation union all select null, 'a', date '2026-01-01', 1, null"
     )
     found = revise(
         (("log", log),), f"({slice_})", "log", ("_key_hash", "_business_date"), 7, wanted, ROOM
     )
-    assert (found.declined, found.figures) == (None, {"rows_logged": 1, "rows_superseded": 1})
+    counts = {"rows_logged": 1, "rows_superseded": 1, "rows_inserted": 1}
+    none = dict.fromkeys(("rows_updated", "rows_deleted", "rows_unchanged"), 0)
+    assert (found.declined, found.figures) == (None, counts | none)
     assert found.replaced == (log.paths[0],)
     assert read(tmp_path, found) == [
         ("2026-01-01", None, "a", 1, 7),
@@ -342,6 +378,11 @@ def test_kept_rows_and_their_number(tmp_path: Path) -> None:
     sql = "select count(*) as n, sum(n) as s from v"
     assert answer((("v", files),), sql, 10, ROOM).rows == ((1000, 499500),)
     assert answer((("v", files),), "select n from v", 10, ROOM).declined == "more than 10 rows"
+    asked = keep(
+        (), "select 1 as n", str(tmp_path / "run"), ROOM, "k", ("select n + 1 as m from k", 10)
+    )
+    assert (asked.names, asked.rows) == (("m",), ((2,),))
+    assert duckdb.execute(f"from '{asked.path}'").fetchall() == [(1,)]
 
 
 def test_a_broken_page_declines(tmp_path: Path) -> None:

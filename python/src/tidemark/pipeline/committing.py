@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from tidemark.errors import DataError
 from tidemark.pipeline.commits import entity_state, known_states, record_commit
-from tidemark.pipeline.delta_files import check_staged, staged_log_rows
+from tidemark.pipeline.delta_files import check_staged, has_files, staged_log_rows
 from tidemark.pipeline.landing import write_landed
 from tidemark.pipeline.tables import has_commit, is_only_process, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -197,13 +197,34 @@ def files_of_slice(
     if not isinstance(slice_, str):
         return None
     log, adapter = write_relations(warehouse, opened)["log"], warehouse.adapter
-    written = adapter.revise_log(log, load["log_version"], slice_, match, load["commit_id"])
+    written = revised_files(warehouse, opened, load, slice_, match)
     if written is not None:
         found = sum(written.figures[name] for name in ("rows_logged", "rows_superseded"))
         if found != logged + superseded:
             adapter.discard_rows(written)
             check_written(opened["cfg"], log, logged + superseded, found, _RUN_AGAIN)
     return written
+
+
+def revised_files(
+    warehouse: Warehouse, opened: Opened, load: Load, rows: str, match: Sequence[str]
+) -> Any:
+    """Work out what corrects the log, and write it as files of it, in one task of the workers.
+
+    Args:
+        warehouse: Where the log is.
+        opened: What open_load() returned.
+        load: The load.
+        rows: The view of the rows, and of marks, which have `_supersedes`.
+        match: What a mark and its row have in common, beside the commit.
+
+    Returns:
+        The files, with the counts of the commit as figures; None: the rows are to be kept first.
+    """
+    if load["log_version"] is None or not has_files(warehouse, opened["cfg"]):
+        return None
+    log = write_relations(warehouse, opened)["log"]
+    return warehouse.adapter.revise_log(log, load["log_version"], rows, match, load["commit_id"])
 
 
 def check_written(cfg: Settings, relation: Any, counted: int, written: int, mending: str) -> None:

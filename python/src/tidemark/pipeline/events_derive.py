@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidemark.pipeline.committing import files_of_slice, versions_before
+from tidemark.pipeline.committing import files_of_slice, revised_files, versions_before
 from tidemark.pipeline.delta_files import (
     can_stage_changes,
     check_staged,
@@ -22,6 +22,9 @@ from tidemark.shapes.load import Derived, Figures, Load, Logged, Staged
 from tidemark.shapes.opened import Opened
 from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
+
+_MATCH = ("_key_hash", "_business_date", "_event_id", "_source_operation")
+"""What a row of the log and the mark that supersedes it have in common, beside the commit."""
 
 
 def derive_events(warehouse: Warehouse, opened: Opened, staged: Staged, commit: Any) -> Derived:
@@ -113,10 +116,15 @@ def _replay(warehouse: Warehouse, opened: Opened, roles: Roles, load: Load) -> L
             return {"rows": replayed, "slice": None, "uncommitted": uncommitted, "counts": counts}
     names = macro("column_list_expr", macro("slice_columns", roles))
     sql = f"select\n    {names}, _supersedes\nfrom {replayed}"
+    if not load["forward"] and not roles["sensitive"]:
+        revision = make_view(warehouse, macro("run_view", cfg["target"], "revision"), sql)
+        written = revised_files(warehouse, opened, load, revision, _MATCH)
+        if written is not None:
+            counts = written.figures
+            return {"rows": replayed, "slice": None, "uncommitted": written, "counts": counts}
     slice_ = make_slice(warehouse, cfg["target"], load["commit_id"], "log", sql)
     counts = _counts_of_slice(warehouse, slice_)
-    match = ("_key_hash", "_business_date", "_event_id", "_source_operation")
-    uncommitted = files_of_slice(warehouse, opened, roles, load, slice_, counts, match)
+    uncommitted = files_of_slice(warehouse, opened, roles, load, slice_, counts, _MATCH)
     return {"rows": replayed, "slice": slice_, "uncommitted": uncommitted, "counts": counts}
 
 

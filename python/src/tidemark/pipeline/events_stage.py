@@ -20,7 +20,7 @@ from tidemark.pipeline.expressions import (
 )
 from tidemark.pipeline.look_ups import check_look_ups
 from tidemark.pipeline.row_rules import broken_by_events, rule_counts_of_events_sql
-from tidemark.pipeline.slices import kept_rows, make_view, opened_to_come
+from tidemark.pipeline.slices import counted_rows, make_view, opened_to_come
 from tidemark.pipeline.tables import (
     alters_tables,
     evolve_tables,
@@ -312,9 +312,12 @@ def _staged_rows(
         log = load["now"]["log"]
 
     def kept(name: str, sql: str) -> tuple[Any, Values]:
-        rows = kept_rows(warehouse, cfg, roles, load, name, sql)
-        figures = macro("staged_figures_sql", cfg, roles, rows, log)
-        return rows, warehouse.rows(figures)[0]
+        def figures(rows: Any) -> str:
+            text: str = macro("staged_figures_sql", cfg, roles, rows, log)
+            return text
+
+        rows, found = counted_rows(warehouse, cfg, roles, load, name, sql, figures)
+        return rows, found[0]
 
     rows, seen = kept("staged_rows", sql)
     if _int(seen["lone_arrival_count"]) > 0 and not first:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.pipeline.checking import check_drift, with_keys_here
-from tidemark.pipeline.committing import files_of_slice, versions_before
+from tidemark.pipeline.committing import files_of_slice, revised_files, versions_before
 from tidemark.pipeline.delta_files import (
     as_it_is,
     can_stage_changes,
@@ -19,6 +19,7 @@ from tidemark.pipeline.extracts_workers import count_changes, of_this_load, stag
 from tidemark.pipeline.given import declared_types, pepper_of
 from tidemark.pipeline.row_rules import hold_to_rules, typed_view
 from tidemark.pipeline.slices import (
+    counted_rows,
     is_in_files,
     kept_rows,
     make_slice,
@@ -35,6 +36,8 @@ from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
 from tidemark.shapes.roles import Roles
 from tidemark.shapes.settings import Settings
 
+_MATCH = ("_key_hash", "_business_date")
+"""What a row of the log and the mark that supersedes it have in common, beside the commit."""
 _OTHER_HASHES = (
     "with --full-refresh (the old one is kept), or, where only hash or what is compared (ignore, "
     "compare, compare_as) changed, give the log its new hashes: dbt run-operation rehash --args "
@@ -276,9 +279,16 @@ def _classify(warehouse: Warehouse, opened: Opened, roles: Roles, load: Load) ->
     if existing and cfg["extract"] in PARTIAL:
         staged = kept_rows(warehouse, cfg, roles, load, "staged_rows", f"select * from {staged}")
     sql = macro("classified_rows_sql", cfg, roles, staged, existing, load["business_date"])
-    classified = kept_rows(warehouse, cfg, roles, load, "classified", sql)
     counted = relations["current"] if is_whole else existing
-    counts = warehouse.rows(macro("count_changes_sql", cfg, classified, counted))
+    classified, counts = counted_rows(
+        warehouse,
+        cfg,
+        roles,
+        load,
+        "classified",
+        sql,
+        lambda rows: macro("count_changes_sql", cfg, rows, counted),
+    )
     figures = _figures_of_classified(cfg, counts)
     load = {**load, "classified": classified}
     new = _count_new_rejects(warehouse, relations, load, figures)
@@ -393,8 +403,9 @@ def derive_extract(warehouse: Warehouse, opened: Opened, staged: Staged, commit:
         if _observed_the_same(warehouse, cfg, opened["relations"], load):
             again: Derived = {"outcome": "repeat", "load": load, "figures": figures}
             return {**again, "rejects_commit_id": before}
-    match = ("_key_hash", "_business_date")
-    uncommitted = files_of_slice(warehouse, opened, roles, load, rows["slice"], figures, match)
+    uncommitted = rows["uncommitted"] or files_of_slice(
+        warehouse, opened, roles, load, rows["slice"], figures, _MATCH
+    )
     return {
         **derived,
         "figures": figures,
@@ -414,27 +425,49 @@ def _rows_to_log(
     and put into a table of its own (without sensitive columns), because it is read several times,
     between writes that would make Spark forget a cache. Files of the workers are not forgotten.
     """
-    cfg, target, macro = opened["cfg"], opened["cfg"]["target"], warehouse.macro
+    target, macro = opened["cfg"]["target"], warehouse.macro
     changed = rows = macro("run_view", target, "changed")
     make_view(warehouse, changed, macro("changed_rows_sql", load["classified"]))
     forward = load["forward"]
     if forward and (not roles["sensitive"] or is_in_files(warehouse, load["classified"])):
         counts: Figures = {"rows_logged": count_changes(figures), "rows_superseded": 0}
-        return {"rows": changed, "slice": changed, "counts": counts}
-    if not forward:
-        targets, date = write_relations(warehouse, opened), load["business_date"]
-        rows, logged = macro("run_view", target, "revised"), macro("run_view", target, "logged")
-        make_view(warehouse, logged, macro("logged_rows_sql", roles, targets, changed, date), True)
-        of = {"changed": changed, "logged": logged}
-        revised = macro("revised_rows_sql", cfg, roles, targets, of, load)
-        make_view(warehouse, rows, revised, bool(roles["sensitive"]))
+        return {"rows": changed, "slice": changed, "uncommitted": None, "counts": counts}
     names = [*macro("slice_columns", roles), *([] if forward else ["_supersedes"])]
+    if not forward:
+        rows = macro("run_view", target, "revised")
     sql = f"select\n    {macro('column_list_expr', names)}\nfrom {rows}"
+    if not forward:
+        if not roles["sensitive"]:
+            _view_revised(warehouse, opened, roles, load, changed, is_kept=False)
+            revision = make_view(warehouse, macro("run_view", target, "revision"), sql)
+            written = revised_files(warehouse, opened, load, revision, _MATCH)
+            if written is not None:
+                found: Figures = written.figures
+                logged, superseded = found["rows_logged"], found["rows_superseded"]
+                counts = {"rows_logged": logged, "rows_superseded": superseded}
+                uncommitted = written if logged or superseded else None
+                return {"rows": rows, "slice": None, "uncommitted": uncommitted, "counts": counts}
+        _view_revised(warehouse, opened, roles, load, changed, is_kept=True)
     slice_ = make_slice(warehouse, target, load["commit_id"], "log", sql)
     marks = "false" if forward else "_supersedes is not null"
     found = warehouse.run(f"select count_if(not {marks}), count_if({marks}) from {slice_}")[0]
-    counts = {"rows_logged": int(found[0] or 0), "rows_superseded": int(found[1] or 0)}
-    return {"rows": rows, "slice": slice_, "counts": counts}
+    logged, superseded = (int(count or 0) for count in found)
+    counts = {"rows_logged": logged, "rows_superseded": superseded}
+    return {"rows": rows, "slice": slice_, "uncommitted": None, "counts": counts}
+
+
+def _view_revised(
+    warehouse: Warehouse, opened: Opened, roles: Roles, load: Load, changed: str, *, is_kept: bool
+) -> None:
+    """Make the view of what corrects the log; what it is made of `is_kept`, for Spark."""
+    cfg, macro = opened["cfg"], warehouse.macro
+    targets, date = write_relations(warehouse, opened), load["business_date"]
+    rows, logged = (macro("run_view", cfg["target"], name) for name in ("revised", "logged"))
+    logged_sql = macro("logged_rows_sql", roles, targets, changed, date)
+    make_view(warehouse, logged, logged_sql, is_kept)
+    of = {"changed": changed, "logged": logged}
+    sql = macro("revised_rows_sql", cfg, roles, targets, of, load)
+    make_view(warehouse, rows, sql, bool(roles["sensitive"]))
 
 
 def _observed_the_same(

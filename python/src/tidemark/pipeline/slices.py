@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 from tidemark.pipeline.tables import (
@@ -12,7 +13,7 @@ from tidemark.pipeline.tables import (
     relation_exists,
     tables_of_columns,
 )
-from tidemark.pipeline.warehouse import Warehouse
+from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.shapes.load import Load
 from tidemark.shapes.opened import Opened, RelationName, State
 from tidemark.shapes.roles import Roles
@@ -28,7 +29,8 @@ def make_slice(warehouse: Warehouse, current: Any, commit_id: int, name: str, sq
     table yet. Where the workers can work it out it is a view of the file that they write.
     """
     view = warehouse.macro("run_view", current, f"slice_{name}")
-    if warehouse.macro("can", "run_workers") and warehouse.adapter.keep_view(view, sql):
+    can_run = warehouse.macro("can", "run_workers")
+    if can_run and warehouse.adapter.keep_view(view, sql) is not None:
         return view
     slice_ = warehouse.macro(
         "side_relation", current, f"slice_{commit_id}_{name}{_whose(warehouse)}"
@@ -54,6 +56,38 @@ def kept_rows(
     if not roles["sensitive"]:
         return make_slice(warehouse, cfg["target"], load["commit_id"], name, sql)
     return make_view(warehouse, warehouse.macro("run_view", cfg["target"], name), sql, True)
+
+
+def counted_rows(
+    warehouse: Warehouse,
+    cfg: Settings,
+    roles: Roles,
+    load: Load,
+    name: str,
+    sql: str,
+    counts: Callable[[Any], str],
+) -> tuple[Any, list[Values]]:
+    """Keep rows as kept_rows() does, and count them; the workers do both in one task.
+
+    Args:
+        warehouse: Where they are.
+        cfg: The configuration.
+        roles: What becomes of each column.
+        load: The load.
+        name: What they are.
+        sql: The query of the rows.
+        counts: Returns the query that counts them, for what they are called in SQL; it has rows.
+
+    Returns:
+        What they are called, and the rows of that query.
+    """
+    view = warehouse.macro("run_view", cfg["target"], f"slice_{name}")
+    if warehouse.macro("can", "run_workers"):
+        found = warehouse.adapter.keep_view(view, sql, counts(view))
+        if found is not None:
+            return view, found or warehouse.rows(counts(view))
+    kept = kept_rows(warehouse, cfg, roles, load, name, sql)
+    return kept, warehouse.rows(counts(kept))
 
 
 def is_in_files(warehouse: Warehouse, view: Any) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import sqlglot
@@ -184,7 +185,8 @@ def _whole_numbers(node: exp.Expression) -> exp.Expression:
     for one in (node.this, node.args.get("expression")):
         if one is not None and not isinstance(one, exp.Literal):
             found = _only(_WHOLE, one, found, type(node).__name__.lower())
-    return found
+    # of whichever width it is: where one may be, all may
+    return _of_kind("BIGINT", found)
 
 
 def _count_if(node: exp.Expression) -> exp.Expression:
@@ -619,6 +621,8 @@ _UNORDERED = ("_sequence_by",)
 _FUNCTIONS = {"octet_length": _octets}
 _UNSEEN = (exp.Hint, exp.DataType, exp.DataTypeParam)
 """Nodes that are judged with the one they belong to."""
+_MOST_NODES = 5_000
+_TOO_MANY_PARTS = "SQL of too many parts"
 _COMMENT = re.compile(r"\A\s*/\*.*?\*/", re.DOTALL)
 
 
@@ -666,7 +670,7 @@ def crossed(sql: str, known_as: Callable[[str | None, str], str] | None = None) 
             _rename(root, known_as)
         return _applied(root).sql(dialect="duckdb", comments=False)
     except RecursionError as error:
-        raise Declined("SQL of too many parts") from error
+        raise Declined(_TOO_MANY_PARTS) from error
 
 
 def crossed_expression(sql: str, kinds: Mapping[str, str], kind: str) -> str:
@@ -755,6 +759,8 @@ def _check_tree(tree: Any, kinds: Mapping[str, Mapping[str, str]], where: str) -
         tree = annotate_types(tree, schema=schema, dialect="spark")
     except SqlglotError as error:
         raise Declined(f"columns that are not told apart in {where}") from error
+    except RecursionError as error:
+        raise Declined(_TOO_MANY_PARTS) from error
     for node in tree.walk():
         is_compared = not isinstance(node, (*_JOINED, exp.SetOperation))
         for values in _meeting(node):
@@ -827,6 +833,8 @@ def _tree_of(sql: str) -> Any:
         return sqlglot.parse_one(_COMMENT.sub("", sql), read="spark")
     except SqlglotError as error:
         raise Declined("SQL that is not understood") from error
+    except RecursionError as error:
+        raise Declined(_TOO_MANY_PARTS) from error
 
 
 def _applied(tree: exp.Expression) -> exp.Expression:
@@ -897,7 +905,14 @@ def _crossed(node: exp.Expression) -> exp.Expression:
         elif isinstance(value, list):
             within = [_crossed(one) if isinstance(one, exp.Expression) else one for one in value]
             node.set(name, within)
-    return form(node) if form else node
+    return _of_bounded_size(form(node)) if form else node
+
+
+def _of_bounded_size(node: exp.Expression) -> exp.Expression:
+    """Decline what grew too large: a form has its operand several times, and so on within it."""
+    if next(islice(node.walk(), _MOST_NODES, None), None) is not None:
+        raise Declined(_TOO_MANY_PARTS)
+    return node
 
 
 def _name_of(node: exp.Expression) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -27,6 +27,12 @@ from tidemark.sessions.declined import Declined
 _REASON_ERRORS = ("BinderException", "CatalogException", "ParserException")
 """Errors whose texts have names and none of the values."""
 _WHOLE = re.compile(r"\b(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)\b")
+_KINDS = (
+    ("rows_inserted", "I"),
+    ("rows_updated", "U"),
+    ("rows_deleted", "D"),
+    ("rows_unchanged", "N"),
+)
 FILE = "_tidemark_file"
 """What the path of a row's file is called, where that is asked for."""
 
@@ -110,21 +116,38 @@ class Answer:
 def answer(views: Views, sql: str, most: int, room: Room) -> Answer:
     """Return the rows of a query; more than `most` decline."""
 
-    def work(db: Any) -> Answer:
-        found = db.execute(sql)
-        names = tuple(one[0] for one in found.description)
-        rows = tuple(found.fetchmany(most + 1))
-        if len(rows) > most:
-            raise Declined(f"more than {most} rows")
-        if any(isinstance(value, dict | list | bytes) for row in rows for value in row):
-            raise Declined("rows with nested values")
-        return Answer(names=names, rows=rows)
-
-    return _attempt(views, room, work)
+    return _attempt(views, room, lambda db: _asked(db, sql, most))
 
 
-def keep(views: Views, sql: str, folder: str, room: Room) -> Answer:
-    """Keep the rows of a query in a file of a folder."""
+def _asked(db: Any, sql: str, most: int) -> Answer:
+    found = db.execute(sql)
+    names = tuple(one[0] for one in found.description)
+    rows = tuple(found.fetchmany(most + 1))
+    if len(rows) > most:
+        raise Declined(f"more than {most} rows")
+    if any(isinstance(value, dict | list | bytes) for row in rows for value in row):
+        raise Declined("rows with nested values")
+    return Answer(names=names, rows=rows)
+
+
+def keep(
+    views: Views,
+    sql: str,
+    folder: str,
+    room: Room,
+    name: str = "kept",
+    asked: tuple[str, int] | None = None,
+) -> Answer:
+    """Keep the rows of a query in a file of a folder.
+
+    Args:
+        views: What is there.
+        sql: The query.
+        folder: The folder.
+        room: What may be taken.
+        name: What `asked` calls the rows.
+        asked: A query whose rows are returned, too, and the most that there may be.
+    """
 
     def work(db: Any) -> Answer:
         Path(folder).mkdir(exist_ok=True)
@@ -135,12 +158,17 @@ def keep(views: Views, sql: str, folder: str, room: Room) -> Answer:
             for name, kind in _columns_of(db, sql).items()
             if name != FILE
         )
+        rows = _typed_sql(db, sql, columns)
+        if asked:
+            db.execute(f"create temp table {identifier(name)} as {rows}")
+            rows = f"from {identifier(name)}"
+        found = _asked(db, *asked) if asked else Answer()
         try:
-            db.execute(_copy_sql(_typed_sql(db, sql, columns), path, columns, []))
+            db.execute(_copy_sql(rows, path, columns, []))
         except Exception:
             path.unlink(missing_ok=True)
             raise
-        return Answer(path=str(path), columns=columns)
+        return replace(found, path=str(path), columns=columns)
 
     return _attempt(views, room, work)
 
@@ -231,13 +259,14 @@ def revise(
             for name in match
         )
         marked = f"log._commit_id = marks._supersedes and {same}"
+        db.execute(f"create temp table slice_rows as from {slice_}")
         db.execute(
-            f"create temp table marks as from {slice_} where _supersedes is not null;"
+            "create temp table marks as from slice_rows where _supersedes is not null;"
             f"create temp table marked_files as select distinct {FILE} as file "
             f"from {log} as log semi join marks on {marked}"
         )
         names = [name for name, _ in wanted.columns]
-        had = _columns_of(db, f"select * from {slice_} limit 0")
+        had = _columns_of(db, "from slice_rows")
         own = {"_commit_id": str(commit_id)}
         came = ", ".join(
             own.get(name, identifier(name) if name in had else "null") + f" as {identifier(name)}"
@@ -250,18 +279,20 @@ def revise(
             for name in names
         )
         rows = (
-            f"select {came} from {slice_} where _supersedes is null union all by name "
+            f"select {came} from slice_rows where _supersedes is null union all by name "
             f"select {stood} from {log} as log "
             f"left join marks on {marked} where log.{FILE} in (select file from marked_files)"
         )
-        db.execute(f"create temp table revised as {rows}")
-        logged, superseded = db.execute(
-            f"select count(*) filter (where _commit_id = {commit_id}), "
-            f"count(*) filter (where _superseded_by = {commit_id}) from revised"
-        ).fetchone()
         replaced = tuple(file for (file,) in db.execute("from marked_files").fetchall())
-        files = _write(db, "select * from revised", wanted)
-        figures = {"rows_logged": logged, "rows_superseded": superseded}
+        files = _write(db, rows, wanted)
+        of = {
+            "rows_logged": f"_commit_id = {commit_id}",
+            "rows_superseded": f"_superseded_by = {commit_id}",
+            **{name: f"_commit_id = {commit_id} and _operation = '{one}'" for name, one in _KINDS},
+        }
+        counted = ", ".join(f"count(*) filter (where {one})" for one in of.values())
+        counts = db.execute(f"select {counted} from written").fetchone()
+        figures = dict(zip(of, counts, strict=True))
         return Answer(figures=figures, files=files, replaced=replaced)
 
     return _attempt(views, room, work)

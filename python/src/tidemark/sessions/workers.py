@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from dataclasses import field as default
 from functools import partial
@@ -214,32 +215,62 @@ class WorkersSession:
 
         return self._tried(run, sql, ask)
 
-    def keep(self, name: str, sql: str, body: str | None = None) -> bool:
-        """Make a view of the rows of a query as they are now, in both engines; False: it is not.
+    def keep(
+        self, name: str, sql: str, body: str | None = None, asked: str | None = None
+    ) -> Answer | None:
+        """Make a view of the rows of a query as they are now, in both engines; None: it is not.
 
         Args:
             name: The view, quoted as in SQL.
             sql: The query.
             body: The SELECT of the model's own within it.
+            asked: A query over the view.
+
+        Returns:
+            The answer to it, in the same task; without names where it is to be asked by itself.
         """
         run = self._run_of(name)
         if run is None:
-            return False
+            return None
 
         def work() -> Answer:
             text, views = self._composed(run, sql, body)
-            found = self._done(run, partial(keep, views, text, str(run.folder)), views)
+            about = None
+            with suppress(Declined):
+                views, about = self._composed_over(run, name, views, asked)
+            folder = str(run.folder)
+            task = partial(keep, views, text, folder, name=_plain(name), asked=about)
+            found = self._done(run, task, views)
             if not Path(str(found.path)).exists():
                 raise Declined(UNSEEN)
             columns = tuple(Stored(name, name, kind) for name, kind in found.columns)
             run.know(_plain(name), Files((str(found.path),), columns))
             return found
 
-        def leave() -> Files:
+        def leave() -> Answer:
             self.make_ready(sql)
-            return self._write(run, _plain(name), self._spark().sql(sql))
+            self._write(run, _plain(name), self._spark().sql(sql))
+            return Answer()
 
-        return self._tried(run, sql, work) is not None or self._tried(run, sql, leave) is not None
+        return self._tried(run, sql, work) or self._tried(run, sql, leave)
+
+    def _composed_over(
+        self, run: _Run, name: str, views: Views, asked: str | None
+    ) -> tuple[Views, tuple[str, int] | None]:
+        """Return what a query over a view to be made sees beside that, and what is asked."""
+        if asked is None:
+            return views, None
+        before, plain = run.views.get(_plain(name)), _plain(name)
+        run.views[plain] = Files((), ())
+        try:
+            question, seen = self._composed(run, asked)
+        finally:
+            run.views.pop(plain)
+            if before is not None:
+                run.views[plain] = before
+        known = {**dict(views), **dict(seen)}
+        known.pop(plain)
+        return tuple(known.items()), (question, _MOST_ROWS)
 
     def insert(self, sql: str) -> bool:
         """Append what an INSERT selects from views of a load; False: it is Spark's.
@@ -309,7 +340,8 @@ class WorkersSession:
             commit_id: The commit.
 
         Returns:
-            The rows, with `rows_logged` and `rows_superseded` as figures; None: Spark has to.
+            The rows; `rows_logged`, `rows_superseded` and what was logged by operation as figures.
+            None: Spark has to.
 
         Raises:
             TidemarkError: The log has another version by now.

@@ -231,7 +231,7 @@ class TablesAdapter(SessionAdapter):
             body: The SELECT of the model's own within it.
         """
         with self.connections.exception_handler(sql):
-            if is_kept and self.views.keep(name, sql, body):
+            if is_kept and self.views.keep(name, sql, body) is not None:
                 return
             if not is_kept and self.views.make_view(name, sql, body=body):
                 return
@@ -239,18 +239,25 @@ class TablesAdapter(SessionAdapter):
             (cache_view if is_kept else make_view)(self._session, name, sql)
             self.views.view_files(name, None)
 
-    def keep_view(self, name: str, sql: str) -> bool:
+    def keep_view(
+        self, name: str, sql: str, asked: str | None = None
+    ) -> list[dict[str, Any]] | None:
         """Make a temporary view of the rows that a query has now, in a file of the run.
 
         Args:
             name: The view, quoted as in SQL; one of that name is replaced.
             sql: Its query.
+            asked: A query over the view.
 
         Returns:
-            False, and no view, where that takes Spark.
+            The rows of that one, name to value; none where it is to be asked by itself. None, and
+            no view, where that takes Spark.
         """
         with self.connections.exception_handler(sql):
-            return self.views.keep(name, sql)
+            found = self.views.keep(name, sql, asked=asked)
+        if found is None:
+            return None
+        return [dict(zip(found.names, row, strict=True)) for row in found.rows]
 
     def open_views(self, prefix: str, tell: Callable[[str], None]) -> None:
         """Have the workers answer what they can over the views whose names begin so.
