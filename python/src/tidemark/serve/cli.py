@@ -35,8 +35,8 @@ _HOSTS = ("127.0.0.1", "::1")
 _PORT = 8247
 
 _EPILOG = """
-The page is for whoever opens the address that is printed, on this machine; of another machine it is
-reached through ssh -L. It only shows, unless --allow-actions. Ctrl-C ends it.
+Whoever opens the printed address on this machine sees the page. From another machine, use ssh -L.
+The page only shows things, unless you give --allow-actions. Ctrl-C ends it.
 
 \b
 Examples:
