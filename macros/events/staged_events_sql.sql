@@ -254,12 +254,12 @@ decoded as (
     select
         *
         {%- for column in roles['source_columns'] %},
-        {{ tidemark._decoded_expr(roles, column,
+        {{ tidemark._decoded_expr(column,
             '_tidemark_text_' if column['key'] else '_tidemark_given_') }}
             as {{ tidemark.quote_identifier(column['name']) }}
         {%- endfor %}
         {%- for column in before %},
-        {{ tidemark._decoded_expr(roles, column,
+        {{ tidemark._decoded_expr(column,
             '_tidemark_before_' if column['key'] else '_tidemark_was_') }}
             as {{ tidemark.quote_identifier('_before_' ~ column['name']) }}
         {%- endfor %}

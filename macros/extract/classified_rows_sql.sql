@@ -35,7 +35,7 @@ arrived_rows as (
 
 {%- if existing and tidemark.is_partial(cfg['extract']) %}
 
-{{ tidemark._existing_rows_sql(cfg, staged, existing, scope) }},
+{{ tidemark._existing_in_reach_sql(cfg, staged, existing, scope) }},
 {%- endif %}
 
 labelled_rows as (
@@ -104,7 +104,7 @@ where _operation <> 'N' or _tidemark_copies > 1
 {%- endmacro -%}
 
 {#- What stood before, as far as the extract tells of it. -#}
-{%- macro _existing_rows_sql(cfg, staged, existing, scope) -%}
+{%- macro _existing_in_reach_sql(cfg, staged, existing, scope) -%}
 {%- if cfg['extract'] == 'delta' -%}
 existing_rows as (
     select existing.*

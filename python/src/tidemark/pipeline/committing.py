@@ -50,7 +50,7 @@ def commit_load(
     _check_known_is_done(warehouse, opened, derived)
     if derived["outcome"] != "nothing":
         targets, files = write_relations(warehouse, opened), derived.get("files", [])
-        write_landed(warehouse, cfg, targets, files, load)
+        write_landed(warehouse, targets, files, load)
     if not (logs and commits):
         return {"load": load, "log_version": load.get("log_version")}
     if staged:

@@ -216,7 +216,7 @@ def _existing_view(warehouse: Warehouse, opened: Opened, roles: Roles, load: Loa
     existing: str = macro("run_view", cfg["target"], "existing")
     if load["forward"]:
         current = as_it_is(warehouse, cfg, relations["current"], "current")
-        sql = macro("existing_rows_sql", cfg, roles, {**relations, "current": current})
+        sql = macro("existing_rows_sql", roles, {**relations, "current": current})
     else:
         sql = macro("rows_at_date_sql", roles, relations, load["previous_date"])
     make_view(warehouse, existing, sql)

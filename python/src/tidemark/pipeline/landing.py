@@ -104,9 +104,7 @@ def warn_of_no_file(warehouse: Warehouse, cfg: Settings) -> None:
     )
 
 
-def write_landed(
-    warehouse: Warehouse, cfg: Settings, targets: Relations, files: _Files, load: Load
-) -> None:
+def write_landed(warehouse: Warehouse, targets: Relations, files: _Files, load: Load) -> None:
     """Remember the files that were read: as a whole with the last part of a source."""
     rows: list[dict[str, Any]] = [
         {

@@ -260,10 +260,9 @@ def _why_not(db: Any, batch: Batch, log: Target | None, known: Sequence[LogFile]
         return None
     files = [file.path for file in known]
     if files and _one(db, f"select coalesce(bool_or(op = 'd' or {MOVED}), false) from usable"):
-        written = _columns_of(db, files)
         if broken_file(db, files):
             return "a page of a file of the log is not as it was written"
-        if db.execute(continued_sql(parquet_sql(files), written, log)).fetchone():
+        if db.execute(continued_sql(parquet_sql(files), log)).fetchone():
             return "a transaction goes on in which a row has changed its key"
     return None
 
