@@ -88,7 +88,7 @@ def _remove(
     horizons: Values,
     vacuum: bool,
 ) -> None:
-    _macro, cfg, relations = warehouse.macro, opened["cfg"], opened["relations"]
+    cfg, relations = opened["cfg"], opened["relations"]
     removed: Values = {}
     details = {
         "retention": horizons["lengths"],

@@ -375,7 +375,7 @@ def derive_extract(warehouse: Warehouse, opened: Opened, staged: Staged, commit:
     Returns:
         The dict that commit_load() takes; `outcome` is repeat for a date that came again as it was.
     """
-    cfg, roles, figures, _macro = opened["cfg"], staged["roles"], staged["figures"], warehouse.macro
+    cfg, roles, figures = opened["cfg"], staged["roles"], staged["figures"]
     load = staged["load"]
     if staged.get("is_repeat"):
         return {"outcome": "repeat", "load": load, "figures": figures}

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidemark.model.settings.rules import Name, Retention
+from tidemark.model.settings.constraints import Name, Retention
 
 
 class Scd2Settings(BaseModel):

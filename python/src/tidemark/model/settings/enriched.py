@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidemark.model.settings.row_rules import RULES, RowRule
-from tidemark.model.settings.rules import (
+from tidemark.model.settings.constraints import (
     FINGERPRINT_IGNORE,
     DeduplicationStep,
     MaxRejectFraction,
@@ -15,6 +14,7 @@ from tidemark.model.settings.rules import (
     Names,
     Retention,
 )
+from tidemark.model.settings.row_rules import RULES, RowRule
 from tidemark.model.settings.unit_tests import UNIT_TESTS, UnitTest
 
 

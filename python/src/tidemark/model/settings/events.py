@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from tidemark.model.settings.constraints import ROWS_NEED_A_SEQUENCE, Name, Names, Retention
 from tidemark.model.settings.extracts import (
     ColumnsExcluded,
     ColumnsIncluded,
     LogSettings,
     Policy,
 )
-from tidemark.model.settings.rules import ROWS_NEED_A_SEQUENCE, Name, Names, Retention
 
 
 class DdlPolicies(BaseModel):

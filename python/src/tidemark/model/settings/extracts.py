@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidemark.model.settings.row_rules import RULES, RowRule
-from tidemark.model.settings.rules import (
+from tidemark.model.settings.constraints import (
     FORBID_WHERE_NO_LOCATION,
     NO_PEPPER_FOR_STORED_HASHES,
     MaxRejectFraction,
@@ -16,6 +15,7 @@ from tidemark.model.settings.rules import (
     OptionValue,
     Retention,
 )
+from tidemark.model.settings.row_rules import RULES, RowRule
 from tidemark.model.settings.unit_tests import UNIT_TESTS, UnitTest
 
 

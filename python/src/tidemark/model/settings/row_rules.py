@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from tidemark.model.settings.rules import Name
+from tidemark.model.settings.constraints import Name
 
 RULES = (
     "Rules that each row must meet when it is staged, before anything is written. Rules of a "

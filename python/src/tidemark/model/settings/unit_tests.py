@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from tidemark.model.settings.rules import Name
+from tidemark.model.settings.constraints import Name
 
 UNIT_TESTS = (
     "Tests of the model that `tidemark test` runs: rows for each date, and the expected tables. "

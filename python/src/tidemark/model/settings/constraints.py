@@ -1,4 +1,4 @@
-"""Rules of settings that exclude or need each other, in JSON Schema."""
+"""Types of the values of settings, and settings that exclude or need each other (JSON Schema)."""
 
 from __future__ import annotations
 
