@@ -1,4 +1,4 @@
-"""What an envelope is, and by what it is known when it comes again."""
+"""Envelopes, and the identity by which one that comes again is recognised."""
 
 from __future__ import annotations
 

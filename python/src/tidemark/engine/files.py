@@ -1,4 +1,4 @@
-"""Files of tables: written by DuckDB, told of as a commit of Delta tells of them, removed again."""
+"""Files of tables: DuckDB writes them, a commit of Delta gets their description, or they go."""
 
 from __future__ import annotations
 

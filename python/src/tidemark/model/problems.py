@@ -1,4 +1,4 @@
-"""Problems of a configuration, told at once."""
+"""Problems of a configuration: all of them are raised at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What retention does not keep any more is taken away."""
+"""`clean`: removes rows that the retention settings do not keep any more."""
 
 from __future__ import annotations
 

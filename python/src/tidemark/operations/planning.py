@@ -1,4 +1,4 @@
-"""What a load would do, worked out by its own steps as far as its commit, which does not come.
+"""A load worked out by its own steps, up to but without its commit.
 
 open                    nothing is mended: what a dead run left stops the plan
 source, stage, derive   those of load_entity(), by Spark, as there are samples

@@ -1,4 +1,4 @@
-"""What stops a load before anything is written, and what is said of what it put aside."""
+"""Checks that stop a load before anything is written, and warnings about rejects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tidemark_commits tells of an entity, and what a run writes to it."""
+"""The commits of an entity in tidemark_commits: read, and written by a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch of change events holds beside rows: tables, schemas, names of columns, DDL."""
+"""A first look into a batch of change events: tables, schemas, names of columns, DDL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stretch of change events is loaded with: its columns, its commit, DDL that is logged."""
+"""The columns, the commit and the logged DDL of a stretch of change events."""
 
 from __future__ import annotations
 

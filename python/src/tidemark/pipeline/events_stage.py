@@ -1,4 +1,4 @@
-"""A stretch of change events: typed, hashed, told apart from what is known, and what it takes."""
+"""A stretch of change events: typed, hashed, compared with the events that are known."""
 
 from __future__ import annotations
 

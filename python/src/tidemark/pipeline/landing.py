@@ -1,4 +1,4 @@
-"""Files that lie in a folder, of which each is read once: change events and enriched events."""
+"""Files in a folder that are read once each: change events and enriched events."""
 
 from __future__ import annotations
 

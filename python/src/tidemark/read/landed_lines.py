@@ -1,4 +1,4 @@
-"""Which line of a landed file a rejected row is, found by what the row had: no table keeps it."""
+"""The line of a landed file that a rejected row came from: no table keeps it, so it is searched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the log says of rows: the versions of a key, and what dates changed."""
+"""Versions of a key, and the changes of dates, read from the log."""
 
 from __future__ import annotations
 

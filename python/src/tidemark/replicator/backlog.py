@@ -1,4 +1,4 @@
-"""What has landed and is not applied yet, by table, read from the landing files themselves."""
+"""Events that have landed and are not applied yet, by table, read from the landing files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report shows, as models: their JSON Schema is the documentation of `report --json`."""
+"""The content of the report, as models: their JSON Schema documents `report --json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an entity is held to once a rollback has taken it back: names of columns, and its source."""
+"""The names of columns, and the source, that an entity has again after a rollback."""
 
 from __future__ import annotations
 

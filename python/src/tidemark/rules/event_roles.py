@@ -1,4 +1,4 @@
-"""What becomes of the columns of change events, and of what orders them.
+"""The role of each column of change events, and the order of events.
 
 Unlike an extract's, a column that does not arrive is no drift: an event need not bring every
 column. One that the setting `columns` leaves out by now `stays` as it is: for what is stored no

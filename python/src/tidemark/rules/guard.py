@@ -1,4 +1,4 @@
-"""What a load may take away and reject: more than that is let through by a person only."""
+"""Guards: how much a load may delete and reject, unless a person lets it through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets in: whoever has the token, at the right address, from the page itself.
+"""Access to the page: only with the token, at the right address, from the page itself.
 
 A page on the loopback can be reached by every program of the machine and, through a browser, by
 every site that somebody visits. So a request must name this address (a name that a site has pointed

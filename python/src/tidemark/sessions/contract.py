@@ -1,4 +1,4 @@
-"""What of Spark's SQL may cross to DuckDB, and in which form: all of it means the same there.
+"""The part of Spark's SQL that DuckDB runs with the same meaning, and its form there.
 
     Spark SQL ─► tree ─► what is not in these tables declines, by name ─► DuckDB's SQL
 

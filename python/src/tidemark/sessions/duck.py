@@ -1,4 +1,4 @@
-"""What a task does of a session of DuckDB: one composed query, whose views are text and files.
+"""A task of a session of DuckDB: one composed query, whose views are text and files.
 
     files, views ─► query ─► rows that are answered | a file that is kept | files of a table
 

@@ -1,4 +1,4 @@
-"""Whether data matches its schema, and why not."""
+"""Does data match its schema? If not, why?"""
 
 from __future__ import annotations
 
