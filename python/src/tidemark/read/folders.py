@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tidemark.errors import first_line
+
 NAME_PROPERTY = "tidemark.table"
 """The property that names a table which was renamed."""
 
@@ -49,9 +51,9 @@ def folder_of(schema: Path, name: str, describe: Callable[[Path], Described | No
         try:
             described = describe(folder)
         except Exception as error:
-            why = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise ValueError(
-                f"{folder} cannot be read, so it is not known whether it is the table {name}: {why}"
+                f"{folder} cannot be read, so it is not known whether it is the table {name}: "
+                f"{first_line(error)}"
             ) from error
         if described is None:
             continue

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tidemark.engine.quoted import literal
 from tidemark.errors import ConfigError
 from tidemark.printable import counted
 from tidemark.read.commits import Commit
@@ -22,7 +23,7 @@ from tidemark.read.log import (
 from tidemark.read.order import order_of
 from tidemark.read.project import Entity
 from tidemark.read.rejects import open_rejects_on
-from tidemark.read.tables import Tables, literal
+from tidemark.read.tables import Tables
 from tidemark.read.values import are_same
 
 
