@@ -37,8 +37,8 @@ from tidemark.run.dates import parse_business_dates
 from tidemark.run.options import RunOptions, prepare_environment, project_options
 
 READ = """
-The tables are read in this process, without Spark; a run may be at work. A table that only Spark
-reads (a widened column) is named.
+The command reads the tables without Spark, also while a run is at work. It names tables that only
+Spark can read (a widened column).
 """
 
 
