@@ -25,8 +25,8 @@ from tidemark.run.options import RunOptions, prepare_environment, project_option
 
 _EPILOG = """
 Type commands without `tidemark`: run, test, changes, history, status, rejects, diff, check, …, and
-also sql, reload, help, exit. The shell keeps what you type in shell_history in TIDEMARK_HOME, except
-for `erase`. While the shell is open, it holds the embedded metastore. Other runs of that
+also sql, reload, help, exit. The shell keeps what you type in shell_history in TIDEMARK_HOME,
+except for `erase`. While the shell is open, it holds the embedded metastore. Other runs of that
 TIDEMARK_HOME wait.
 
 From a pipe, each line is a command. The first command that fails ends the shell, which names its

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _FOLDER = "unit_tests_"
 _EPILOG = """
-Tests do not read or write the tables of your project. Each test has its own tables, in a folder that
-is removed at the end. Hooks, grants and the webhook do not run.
+Tests do not read or write the tables of your project. Each test has its own tables, in a folder
+that is removed at the end. Hooks, grants and the webhook do not run.
 
 \b
 Exit codes:
