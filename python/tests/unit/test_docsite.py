@@ -101,6 +101,7 @@ def test_site__diagrams_have_their_library(site: Path) -> None:
         "pii", "quarantine", "rollback", "schema evolution", "snapshot of a database", "retention",
         "same file twice", "duplicate file", "change column type", "null in key", "timezone", "emr", "databricks",
         "kafka", "memory", "performance", "crash", "excel", "permissions", "deletes",
+        "go back", "monitoring", "iceberg", "debezium",
     ],
 )  # fmt: skip
 def test_search__finds_what_people_type(site: Path, query: str) -> None:
