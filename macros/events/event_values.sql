@@ -146,7 +146,7 @@
     {{ return(holder ~ ' is not null and ' ~ holder ~ '.`' ~ names[-1] ~ '` is null') }}
 {%- endmacro -%}
 
-{#- Of an insert that may be half of a change of the key, the first column whose value the database did not
+{#- For an insert that may be half of a change of the key: the first column whose value the database did not
     log. -#}
 {%- macro _unavailable_column_expr(roles) -%}
     {%- set branches = [] -%}

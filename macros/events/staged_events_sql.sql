@@ -67,8 +67,9 @@ from told_apart
 {%- endif %}
 {%- endmacro -%}
 
-{#- With `on_tie: reject`: of events at one key and sequence the first counts, and those of the same content;
-    so does what the log has there. Rows of a snapshot are what the source holds, and decided by arrival. -#}
+{#- With `on_tie: reject`: the first of the events at one key and sequence counts, and those of the same
+    content; so does what the log has there. Rows of a snapshot are what the source holds, and decided by
+    arrival. -#}
 {%- macro _without_ties_sql(cfg, roles, known) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 ,

@@ -79,7 +79,7 @@ def is_still_ours(warehouse: Warehouse, opened: Opened, derived: Outcome, commit
     """Say whether current is this run's to bring after the log.
 
     It is not where another run has taken this one for dead meanwhile and finished the commit: what
-    that run loaded since may be newer. Of a commit that was rolled back nothing is left, and the
+    that run loaded since may be newer. Nothing is left of a commit that was rolled back, and the
     log shuts out none that wrote nothing there. Nothing is asked where no other process can write.
 
     Raises:
@@ -279,7 +279,7 @@ def table_versions(
 def versions_before(warehouse: Warehouse, opened: Opened, load: Load) -> Values:
     """Return the versions that a load starts from; of a plan none.
 
-    Of the log it is the one that rows are staged for, of a new current none.
+    For the log it is the one that rows are staged for, for a new current none.
     """
     if opened["run"].get("dry_run"):
         return {}

@@ -53,7 +53,7 @@ def files_to_read(warehouse: Warehouse, opened: Opened, location: str) -> list[V
 def check_lines(warehouse: Warehouse, cfg: Settings, run: Run, files: _Files) -> None:
     """Stop at a line that is longer than a reader has memory for: Spark's JVM would end of it.
 
-    Of a file a block is read in each stretch of `tidemark__max_line_bytes`, and nothing of a
+    A block of a file is read in each stretch of `tidemark__max_line_bytes`, and nothing of a
     smaller one.
 
     Raises:

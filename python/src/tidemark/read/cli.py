@@ -225,7 +225,7 @@ def changes(
                 is_loaded = has_rows or date in loaded_of(own).dates
                 found.append(replace(day, is_loaded=is_loaded))
             except TableNotReadable as error:
-                # of all entities those are shown that can be read
+                # those entities are shown that can be read
                 if names:
                     raise
                 unread.append(str(error))

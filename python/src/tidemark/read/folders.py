@@ -16,7 +16,7 @@ from tidemark.errors import first_line
 NAME_PROPERTY = "tidemark.table"
 """The property that names a table which was renamed."""
 
-# of the old name of a renamed log: new_relation() of the macros
+# for the old name of a renamed log: new_relation() of the macros
 _FOLDER = r"{name}(?:__new)?(?:-[0-9a-f]{{32}})?"
 
 

@@ -20,7 +20,7 @@ from tidemark.read.project import Entity
 MASKED = "***"
 """What stands in a reject for a sensitive value."""
 _MOST_BYTES = 64 * 1024 * 1024
-"""Of larger files no line is looked for: that would take longer than one waits for a command."""
+"""In larger files no line is looked for: that would take longer than one waits for a command."""
 _MOST_UNPACKED = 4 * _MOST_BYTES
 _OPENERS: Mapping[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 

@@ -31,7 +31,7 @@ class PastRows:
     total: int
 
 
-# of our own columns those that tell where a row comes from
+# those of our own columns that tell where a row comes from
 BESIDE = ("_business_date", "_commit_id")
 
 
@@ -134,6 +134,6 @@ def _filter(keys: list[str], begins: str) -> str:
     if not begins:
         return ""
     texts = [f"cast({identifier(name)} as varchar)" for name in keys]
-    # of a key that is sensitive there is no text
+    # a key that is sensitive has no text
     any_of = " or ".join(f"starts_with({text}, {literal(begins)})" for text in texts) or "false"
     return f" where ({any_of})"

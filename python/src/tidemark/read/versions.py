@@ -152,7 +152,7 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
         tables.equals(log, name, text) for name, text in zip(keys, key, strict=True)
     )
     rows = tables.rows(log, f"select * from t where {IN_FORCE} and {where}")
-    # of a row without a value and one whose value is the text NULL it is the one without
+    # between a row without a value and one whose value is the text NULL: the one without
     one = min(rows, key=lambda row: _texts_of_null(row, keys), default={"_key_hash": None})
     of_key = [row for row in rows if row["_key_hash"] == one["_key_hash"]]
     order = order_of(tables, entity, log, names)

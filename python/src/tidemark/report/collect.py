@@ -39,7 +39,7 @@ from tidemark.report.data import (
 if TYPE_CHECKING:
     from tidemark.replicator.metrics import SourceStatus
 
-# of an entity's columns those that changed most
+# those columns of an entity that changed most
 _COLUMNS = 10
 _NO_LOADS = {
     *("savepoint", "clean", "compact", "clone", "erase_key", "populate_manifest"),

@@ -101,7 +101,7 @@ def serve(
         live = Live(project, options_of(where), days, log)
         applying = Applying(project.root, tidemark_home())
         click.echo(keys.address)
-        # of many entities it takes a while: it is begun before somebody asks
+        # for many entities it takes a while: it is begun before somebody asks
         threading.Thread(target=_read_ahead, args=(live,), daemon=True).start()
         if is_opened:
             # a browser of the terminal stays until it is left

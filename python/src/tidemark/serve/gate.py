@@ -19,10 +19,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ACTION_HEADER = "X-Tidemark-Token"
 MOST_BYTES = 4096
-"""Of the body of a request."""
+"""Limit for the body of a request."""
 
 POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-"""Of what is no page: a browser that shows it runs and fetches nothing."""
+"""For answers that are no page: a browser that shows them runs and fetches nothing."""
 
 _HEADERS = {
     "Cache-Control": "no-store",

@@ -467,7 +467,7 @@ def _format(node: exp.Expression) -> exp.Expression:
                 this=exp.EQ(this=of.copy(), expression=exp.Neg(this=_infinity())),
                 true=_text("-Infinity"),
             ),
-            # of those Java shows another form
+            # Java shows another form of those
             exp.If(this=least, true=_ends("format_string()")),
         ],
         default=pointed,

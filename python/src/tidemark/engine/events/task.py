@@ -222,7 +222,7 @@ def _parse_canonical(db: Any, batch: Batch) -> bool:
     doubtful = "from parsed where doubt is not null"
     if not _one(db, f"select exists({doubtful})"):
         return True
-    # of members that none of the first lines has
+    # members that none of the first lines has
     db.execute(f"create temp table others as from lines semi join ({doubtful}) using (num)")
     db.execute("drop table lines")
     db.execute("alter table others rename to lines")
