@@ -13,7 +13,7 @@ from tidemark.model.suggestions import did_you_mean, nearest
 from tidemark.printable import counted
 
 _Named = TypeVar("_Named", bound=BaseModel)
-# of a union pydantic names the member that it tried
+# for a union, pydantic names the member that it tried
 _MEMBERS = ("str", "float", "int", "bool")
 
 

@@ -98,7 +98,7 @@ def is_still_ours(warehouse: Warehouse, opened: Opened, derived: Outcome, commit
     states = [row["state"] for row in known if row["commit_id"] == commit_id]
     if "completed" in states:
         return False
-    # Of enriched events a run says more than once that its commit is in flight.
+    # For enriched events a run says more than once that its commit is in flight.
     is_taken = "rolled_back" in states or (len(states) > 1 and cfg["family"] != "enriched")
     if is_taken and not is_logged(derived):
         raise DataError(

@@ -132,8 +132,8 @@ def _rejects(
         events = landing["events"]
         failed = warehouse.macro("failed_event_values_sql", cfg, roles, events, stretch)
     if cfg["format"] == "debezium":
-        # Of an envelope the values: what stands before the images, a schema above all, would fill a
-        # message.
+        # only the values of an envelope: what stands before them, such as a schema, would fill a
+        # message
         payload = (
             "if(_raw_payload like '%\"before\":%', concat('… ', substring(_raw_payload, "
             "position('\"before\":' in _raw_payload))), _raw_payload)"

@@ -270,7 +270,7 @@ def _classify(warehouse: Warehouse, opened: Opened, roles: Roles, load: Load) ->
     """
     cfg, existing, macro = opened["cfg"], load["existing"], warehouse.macro
     staged, relations = macro("run_view", cfg["target"], "staged"), opened["relations"]
-    # Of current as it is Delta knows the number of rows.
+    # Delta knows the number of rows of current as it is.
     keeps_deleted = cfg["soft_delete"] or (opened["state"]["recorded"] or {}).get("soft_delete")
     is_whole = existing and load["forward"] and not keeps_deleted
     if existing and cfg["extract"] in PARTIAL:
