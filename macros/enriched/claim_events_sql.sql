@@ -1,7 +1,7 @@
 {#- Claim the events of a batch in the manifest, those that nobody has claimed: check and set, in one atomic
-    statement. Of two batches at once the format lets one through; the other one fails, and finds the claims
-    when it is run again. Of a statement that only inserts Iceberg checks nothing, so there it could update as
-    well, which no row is for. -#}
+    statement. If two batches come at once, the format lets one through; the other one fails, and finds the
+    claims when it is run again. Iceberg does not check a statement that only inserts, so there it could
+    update as well, which no row is for. -#}
 {%- macro claim_events_sql(cfg, manifest, keys, load) -%}
 merge into {{ manifest }} as claims
 using (

@@ -108,7 +108,7 @@ from positions
 {%- endmacro -%}
 
 {#- Whether the image of a PostgreSQL delete tells no more than the key, as by a server's default replica
-    identity; NULL of any other event. Of the other columns it has NULL or what Debezium makes up: their
+    identity; NULL of any other event. The other columns are NULL in it, or what Debezium makes up: their
     default, which an inline schema alone tells, or where they are NOT NULL nothing's value of their type (an
     empty text, 0, false, 1970-01-01). -#}
 {%- macro _is_key_image_expr(cfg) -%}

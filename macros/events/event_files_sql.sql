@@ -111,7 +111,7 @@ where _metadata.file_path in ({{ tidemark.string_literals(files | map(attribute=
     {{ return(false) }}
 {%- endmacro -%}
 
-{#- By what a line is known, as an expression of `_landing_num`: with the number that its file was first read
+{#- What a line is known by, as an expression of `_landing_num`: with the number that its file was first read
     under, whatever the file arrives with now. A model that names its columns passes on the one number; both
     are in it. Files arrive with numbers without gap. -#}
 {%- macro line_num_expr(files) -%}

@@ -29,7 +29,7 @@
 
 {#- The typed value of a text; where schemas of the batch encode a column differently, by the event's schema.
     -#}
-{%- macro _decoded_expr(roles, column, prefix) -%}
+{%- macro _decoded_expr(column, prefix) -%}
     {%- set text = tidemark.quote_identifier(prefix ~ column['name']) -%}
     {%- set by_schema = column['encodings'] -%}
     {%- if not tidemark._is_read_by_schema(column) -%}
@@ -146,7 +146,7 @@
     {{ return(holder ~ ' is not null and ' ~ holder ~ '.`' ~ names[-1] ~ '` is null') }}
 {%- endmacro -%}
 
-{#- Of an insert that may be half of a change of the key, the first column whose value the database did not
+{#- For an insert that may be half of a change of the key: the first column whose value the database did not
     log. -#}
 {%- macro _unavailable_column_expr(roles) -%}
     {%- set branches = [] -%}

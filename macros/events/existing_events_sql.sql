@@ -54,7 +54,7 @@ select
     {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg, 'existing'), '1', "''") }} as _tidemark_order,
     {{ tidemark._null_meta_list(cfg, roles) }}
 from (
-    {{ tidemark.existing_rows_sql(cfg, roles, relations) | indent(4) }}
+    {{ tidemark.existing_rows_sql(roles, relations) | indent(4) }}
 ) as existing
 {%- if not load['everything'] %}
 left semi join touched on existing._key_hash = touched._key_hash
@@ -69,7 +69,7 @@ select
     cast(null as {{ load['order_type'] }}) as _tidemark_order,
     {{ tidemark._null_meta_list(cfg, roles) }}
 from (
-    {{ tidemark.existing_rows_sql(cfg, roles, relations) | indent(4) }}
+    {{ tidemark.existing_rows_sql(roles, relations) | indent(4) }}
 ) as existing
 {%- if not load['everything'] %}
 left semi join touched on existing._row_hash = touched._row_hash

@@ -1,5 +1,5 @@
 {#- The derived rows as what is to be written: all of them, or, for late events, those that differ from the
-    log's, with a mark (`_supersedes`) on each stored row that does not hold any more. Of columns that the
+    log's, with a mark (`_supersedes`) on each stored row that does not hold any more. For columns that the
     source has dropped since (`kept_gone`), of which the derived rows know nothing, each has what it had, and
     differs as little if one of them was all that it changed. -#}
 {%- macro log_difference_sql(cfg, roles, sources, load) -%}
@@ -84,7 +84,7 @@ from (
 {%- endif -%}
 {%- endmacro -%}
 
-{#- Whether rows that are derived anew keep what they had in columns that are gone. Of a table without key
+{#- Whether rows that are derived anew keep what they had in columns that are gone. For a table without key
     they are known by the hash that they have, and none changes. -#}
 {%- macro heals(roles) -%}
     {{ return(roles['keyed'] and roles.get('kept_gone', []) | length > 0) }}
@@ -140,7 +140,7 @@ from (
             ~ ') over (partition by _key_hash order by _tidemark_order asc nulls first)) as _changes_gone') }}
 {%- endmacro -%}
 
-{#- Of the names of changed columns those that are no column's any more, under the name that it has or had
+{#- Those names of changed columns that are no column's any more, under the name that it has or had
     first. -#}
 {%- macro _changes_of_gone_expr(roles, names) -%}
     {%- set gone, present = [], [] -%}

@@ -67,8 +67,9 @@ from told_apart
 {%- endif %}
 {%- endmacro -%}
 
-{#- With `on_tie: reject`: of events at one key and sequence the first counts, and those of the same content;
-    so does what the log has there. Rows of a snapshot are what the source holds, and decided by arrival. -#}
+{#- With `on_tie: reject`: the first of the events at one key and sequence counts, and those of the same
+    content; so does what the log has there. Rows of a snapshot are what the source holds, and decided by
+    arrival. -#}
 {%- macro _without_ties_sql(cfg, roles, known) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 ,
@@ -254,12 +255,12 @@ decoded as (
     select
         *
         {%- for column in roles['source_columns'] %},
-        {{ tidemark._decoded_expr(roles, column,
+        {{ tidemark._decoded_expr(column,
             '_tidemark_text_' if column['key'] else '_tidemark_given_') }}
             as {{ tidemark.quote_identifier(column['name']) }}
         {%- endfor %}
         {%- for column in before %},
-        {{ tidemark._decoded_expr(roles, column,
+        {{ tidemark._decoded_expr(column,
             '_tidemark_before_' if column['key'] else '_tidemark_was_') }}
             as {{ tidemark.quote_identifier('_before_' ~ column['name']) }}
         {%- endfor %}

@@ -9,7 +9,7 @@
 {%- for statement in load['statements'] -%}{%- do parts.append(tidemark._statement_sql(cfg, roles, statement,
     load)) -%}{%- endfor -%}
 {%- if load['late'] -%}
-    {%- do parts.append(tidemark._logged_table_events_sql(cfg, roles, relations, load)) -%}
+    {%- do parts.append(tidemark._logged_table_events_sql(cfg, roles, relations)) -%}
 {%- endif -%}
 {{ parts | join('\nunion all\n') }}
 {%- endmacro -%}
@@ -205,7 +205,7 @@ select
     true as _tidemark_is_new
 {%- endmacro -%}
 
-{%- macro _logged_table_events_sql(cfg, roles, relations, load) -%}
+{%- macro _logged_table_events_sql(cfg, roles, relations) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 select
     {%- for column in roles['columns'] %}

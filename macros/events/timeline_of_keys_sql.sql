@@ -52,7 +52,7 @@ timeline as (
 {%- endmacro -%}
 
 {#- Whether events tell that they changed columns that are gone: such a row is stored, also where nothing else
-    in it is compared and differs. Of rows that are wholly compared nobody asks. -#}
+    in it is compared and differs. Nobody asks this of rows that are wholly compared. -#}
 {%- macro _tells_gone(roles) -%}{{ return(tidemark.heals(roles)
     and roles['ignored'] | length > 0) }}{%- endmacro -%}
 

@@ -71,7 +71,7 @@
     }) }}
 {%- endmacro -%}
 
-{#- Of casts between kinds that Spark refuses, the one by way of text: what it cannot read is NULL, and a
+{#- A cast between kinds that Spark refuses, by way of text: what it cannot read is NULL, and a
     reject. -#}
 {%- macro _cast_plain(v, from_type, to_type) -%}
     {%- set number = 'tinyint|smallint|int|bigint|float|double|decimal.*' -%}

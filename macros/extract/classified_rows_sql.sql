@@ -1,10 +1,11 @@
 {#- What a run found, in one pass over the extract: rows labelled I, U, D or R (rejected: what is stored stays
-    as it is), of I and U the values that arrived, of D the last known ones. Of exact duplicates one is kept,
-    and where their ignored columns differ the greatest values. Keys that came unchanged (N) are left out, but
-    for those that came more than once and, of a delta or a scoped extract, for all, without their values.
+    as it is), for I and U the values that arrived, for D the last known ones. One of exact duplicates is
+    kept, and where their ignored columns differ the greatest values. Keys that came unchanged (N) are left
+    out, but for those that came more than once and, of a delta or a scoped extract, for all, without their
+    values.
 
     A full extract is joined with everything that exists, so that a key that is gone is a D; a delta only with
-    the keys that it supplies. Of a scoped extract a key that is gone is a D where the values of the scope's
+    the keys that it supplies. In a scoped extract, a key that is gone is a D where the values of the scope's
     columns that it had came with some row that can be used; else it was not supplied. `_tidemark_copies`
     counts the rows of a key, `_tidemark_existing` is 1 in the first row of a key that was there before.
     Without `existing` every key is new. Without `business_date` the rows lack their dates, and every N is
@@ -35,7 +36,7 @@ arrived_rows as (
 
 {%- if existing and tidemark.is_partial(cfg['extract']) %}
 
-{{ tidemark._existing_rows_sql(cfg, staged, existing, scope) }},
+{{ tidemark._existing_in_reach_sql(cfg, staged, existing, scope) }},
 {%- endif %}
 
 labelled_rows as (
@@ -104,7 +105,7 @@ where _operation <> 'N' or _tidemark_copies > 1
 {%- endmacro -%}
 
 {#- What stood before, as far as the extract tells of it. -#}
-{%- macro _existing_rows_sql(cfg, staged, existing, scope) -%}
+{%- macro _existing_in_reach_sql(cfg, staged, existing, scope) -%}
 {%- if cfg['extract'] == 'delta' -%}
 existing_rows as (
     select existing.*

@@ -1,6 +1,6 @@
 {#- The figures of a run: what was classified by operation and reason, and how many rows stood before. Of a
     full extract the keys that came once and unchanged are not among them: they are what is left of those that
-    stood before. Of a scoped one `in_scope` are those that stood before in the scopes that came. -#}
+    stood before. For a scoped one, `in_scope` counts those in the scopes that came. -#}
 {%- macro count_changes_sql(cfg, classified, existing) -%}
 {%- set in_scope = cfg['extract'] == 'scoped' and existing -%}
 select

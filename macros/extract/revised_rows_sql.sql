@@ -167,7 +167,7 @@ where _key_hash is not null and {{ tidemark._loads_expr(loads) }}
     {{ return(terms | join(' and ')) }}
 {%- endmacro -%}
 
-{#- Of a key, what the log has between this date and the next one on which the key was supplied: a D at most,
+{#- What the log has of a key between this date and the next one on which the key was supplied: a D at most,
     of a scoped extract. -#}
 {%- macro _logged_between_expr(this_date) -%}
 {%- set between = "_kind = 'logged' and _business_date > " ~ this_date

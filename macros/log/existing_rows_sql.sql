@@ -1,6 +1,6 @@
 {#- The stored rows that an extract is compared with: the current table, less what soft_delete keeps, or kept
     so far, of deleted keys. -#}
-{%- macro existing_rows_sql(cfg, roles, relations) -%}
+{%- macro existing_rows_sql(roles, relations) -%}
 {%- set sensitive, of = roles['sensitive'], 'current.' if roles['sensitive'] else '' -%}
 {%- set by_change = tidemark.is_sensitive_by_change(sensitive) -%}
 select

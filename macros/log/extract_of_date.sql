@@ -41,7 +41,7 @@
     {{ return(cfg.get('has_deltas', tidemark.is_partial(cfg['extract']))) }}
 {%- endmacro -%}
 
-{#- Of the last date, whose tags current shows. -#}
+{#- The extract of the last date, whose tags current shows. -#}
 {%- macro tags_as_delta(cfg, load) -%}
     {{ return(tidemark.is_partial(load.get('last_extract') or cfg['extract'])) }}
 {%- endmacro -%}

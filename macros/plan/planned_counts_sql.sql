@@ -35,7 +35,7 @@ group by _reject_reason
 order by row_count desc nulls last, _reject_reason asc nulls last
 {%- endmacro -%}
 
-{#- In how many files of current there is a row that a load would change or take away. -#}
+{#- How many files of current have a row that a load would change or take away. -#}
 {%- macro planned_files_sql(current, rows, has_marks) -%}
 select count(distinct current._metadata.file_path) as file_count
 from {{ current }} as current

@@ -1,4 +1,5 @@
-{#- An empty Iceberg table. Of the descriptions of former versions, one file each, the last hundred stay. -#}
+{#- An empty Iceberg table. Each former version has a description in a file; the last hundred of them stay.
+    -#}
 {%- macro iceberg__create_table(relation, columns, options) -%}
     {%- set properties = {'write.metadata.delete-after-commit.enabled': 'true',
         'write.metadata.previous-versions-max': '100'} -%}

@@ -6,7 +6,7 @@
 {%- endmacro -%}
 
 {#- The last commit of each entity that a feed has, by relation, also where it reads them through other feeds;
-    `pulls` are the last ones of all feeds. Of an entity that comes by two ways, how far both have come. -#}
+    `pulls` are the last ones of all feeds. For an entity that comes by two ways: how far both have come. -#}
 {%- macro feed_marks(commits, pulls, relation) -%}
     {%- set marks = {} -%}
     {%- for pull in pulls if pull['relation'] == relation -%}

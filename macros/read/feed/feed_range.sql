@@ -105,9 +105,9 @@
     )) }}
 {%- endmacro -%}
 
-{#- From where on a feed has the changes of what it pulled from, as that pull recorded it, none where it has
-    them all: `entities`, the commit of each by relation where its log had been cleaned or begun anew before
-    the feed was built, and `all`, the greatest one that `clean` left. -#}
+{#- The place from which on a feed has the changes of what it pulled from, as that pull recorded it, none
+    where it has them all: `entities`, the commit of each by relation where its log had been cleaned or begun
+    anew before the feed was built, and `all`, the greatest one that `clean` left. -#}
 {%- macro kept_from(pull) -%}
     {{ return(fromjson((pull or {}).get('details') or '{}').get('kept_from')) }}
 {%- endmacro -%}
@@ -144,7 +144,7 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- From where to where a kept feed is read. One that has several entities gets their commits in another order
+{#- The range in which a kept feed is read. One that has several entities gets their commits in another order
     than that of the ids: each is read from and up to a mark of its own (`read`), and `late` and `early` have
     what that changes. `cursor` is where to go on. `asked` has from, to, `pulls` and what the model has pulled
     last, `last` what all have. -#}

@@ -10,7 +10,7 @@ from rich.segment import Segment
 
 from tidemark.printable import without_orders
 
-# of files and pipes, which have no width: tables are not to be cut
+# for files and pipes, which have no width: tables are not to be cut
 _WIDTH = 160
 
 

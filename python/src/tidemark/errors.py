@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error of a library says, or its name if it says nothing.
+
+    Example:
+        >>> first_line(ValueError("no\\nbecause")), first_line(KeyError())
+        ('no', 'KeyError')
+    """
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
 class TidemarkError(Exception):
     """Base of all errors that a user can act upon.
 

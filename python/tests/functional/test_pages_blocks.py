@@ -369,7 +369,8 @@ def test_python_models(project: Project) -> None:
         "LSZH 432.5 \nLSGG 430.1 \nXXXX nothing\n"
     )
     (command,) = re.findall(
-        r"`(dbt run --select \+stations .*?)`", section("How do I load what SQL cannot read?")
+        r"`(dbt run --select \+stations .*?)`",
+        section("How do I load what SQL cannot read (Excel, XML)?"),
     )
     type_in(project, command)
     rows = project.sql("select icao, elevation from stations order by icao")

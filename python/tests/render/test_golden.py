@@ -356,16 +356,14 @@ CASES: dict[str, tuple[Any, ...]] = {
         KEYED.relations["current"],
         "changes",
     ),
-    "existing_rows_sql.plain": ("existing_rows_sql", PLAIN.cfg, PLAIN.roles, PLAIN.relations),
+    "existing_rows_sql.plain": ("existing_rows_sql", PLAIN.roles, PLAIN.relations),
     "existing_rows_sql.sensitive_soft_delete": (
         "existing_rows_sql",
-        SOFT.cfg,
         SOFT.roles,
         SOFT.relations,
     ),
     "existing_rows_sql.sensitive_not_compared": (
         "existing_rows_sql",
-        LOOSE.cfg,
         LOOSE.roles,
         LOOSE.relations,
     ),

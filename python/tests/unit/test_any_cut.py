@@ -122,7 +122,7 @@ class Shop:
                 f"select {names}, _valid_from, _valid_to from ({self._crossed(sql)})"
             )
         if sensitive:
-            sql = MACROS["existing_rows_sql"](self.cfg, self.plan, self.relations)
+            sql = MACROS["existing_rows_sql"](self.plan, self.relations)
             names = ", ".join(f'"{name}"' for name in TYPES)
             found["with sensitive"] = self.rows(f"select {names} from ({self._crossed(sql)})")
         return found

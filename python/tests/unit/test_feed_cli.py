@@ -42,7 +42,7 @@ class Commits:
         lines = self.commits[page.to - 1]
         yield from lines if limit is None else lines[:limit]
 
-    def rest(self, page: Page) -> None:
+    def rest(self) -> None:
         self.rested += 1
 
     def has_news(self, page: Page) -> bool:
@@ -99,7 +99,7 @@ def test_rest__can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.signal(signal.SIGINT, lambda *_: None)  # as PySpark leaves one
     try:
         reader = reading.FeedReader(FeedOptions("airports"), Console())
-        reader.rest(Page("", 1, "", "", ""))
+        reader.rest()
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     finally:

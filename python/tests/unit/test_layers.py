@@ -248,3 +248,18 @@ def test_modules__know_nothing_of(module: str, others: str) -> None:
                 if re.match(others, line)
             }
             assert not imported, name
+
+
+def test_map__has_every_folder() -> None:
+    """Where a newcomer looks first: the block of CONTRIBUTING.md on where things are."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    block = text.partition("```text")[2].partition("```")[0]
+    macros, _, python = block.partition("python/src/tidemark ")
+    for words, folder in ((macros, MACROS), (python, ROOT / "python/src/tidemark")):
+        folders = {path.name for path in folder.iterdir() if any(path.glob("*.[ps][yq]*"))}
+        assert folders - set(re.findall(r"\w+", words)) == set()
+        rows = set(re.findall(r"(?m)^  (\w+(?:, \w+)*) {2}", words))
+        assert {name for row in rows for name in row.split(", ")} - {
+            *(path.name for path in folder.iterdir()),
+            *(path.stem for path in folder.iterdir()),
+        } == set()

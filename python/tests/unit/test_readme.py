@@ -376,7 +376,7 @@ def test_worked_table__is_the_data() -> None:
 
 def test_worked_table_of_events__replays_to_current() -> None:
     changes = (
-        section("How do I apply change events?")
+        section("How do I apply change events (CDC, Debezium)?")
         .partition("| event |")[2]
         .partition("\n\n")[0]
         .splitlines()
@@ -391,5 +391,7 @@ def test_worked_table_of_events__replays_to_current() -> None:
             }  # fmt: skip
         elif operation == "D":
             assert state.pop(key)["name"] == name
-    rows = table_below("`customers`, one row per key", page_of("How do I apply change events?"))
+    rows = table_below(
+        "`customers`, one row per key", page_of("How do I apply change events (CDC, Debezium)?")
+    )
     assert rows == list(state.values()) and len(rows) == 2

@@ -1,4 +1,4 @@
-"""What an envelope is, and by what it is known when it comes again."""
+"""Envelopes, and the identity by which one that comes again is recognised."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _table(source: Mapping[str, Any]) -> str:
 def _changed_table(fields: Mapping[str, Any], source: Mapping[str, Any]) -> str:
     """The table of a schema change.
 
-    Of a statement about several, such as DROP TABLE a, b, each has a message of its own, whose
+    If a statement is about several, such as DROP TABLE a, b, each has a message of its own, whose
     `source` names all of them.
     """
     for change in fields.get("tableChanges") or ():

@@ -91,7 +91,7 @@ class Lander:
         self._reads = reads
         self._ends = ends
         self._is_first = is_first
-        # of each table an envelope of a row that was read
+        # for each table, an envelope of a row that was read
         self._read: dict[str, str] = {}
         self._identities = Identities()
         self._topics: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What Debezium measures of itself, read from its management beans in this JVM."""
+"""Figures of Debezium itself, read from its management beans in this JVM."""
 
 from __future__ import annotations
 

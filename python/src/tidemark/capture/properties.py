@@ -1,4 +1,4 @@
-"""What Debezium is told: its properties for one source."""
+"""The properties that Debezium gets for one source."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class Postgres:
             if self._config.snapshot == "no_data":
                 # nothing had landed yet; it has kept what was written since
                 return "no_data"
-            # of a snapshot that did not end: its rows come again, so do the changes since
+            # the snapshot did not end: its rows come again, so do the changes since
             database.query("select pg_drop_replication_slot(?)", name)
         state.own_slot()
         return self._config.snapshot

@@ -1,4 +1,4 @@
-"""What capture keeps beside its landing files, in `_state`: marks and figures."""
+"""Marks and figures that capture keeps beside its landing files, in `_state`."""
 
 from __future__ import annotations
 

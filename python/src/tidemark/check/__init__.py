@@ -1,1 +1,1 @@
-"""`tidemark check`: what is wrong in YAML and models, told without Spark."""
+"""`tidemark check`: mistakes in YAML and models, found without Spark."""

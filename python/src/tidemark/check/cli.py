@@ -17,8 +17,8 @@ from tidemark.run.invoke import Invoker
 from tidemark.run.options import prepare_environment, project_options
 
 _EPILOG = """
-What only the files or the tables can tell (a column that an extract lacks, a configuration that is
-not the one its log was made with) is told by the run, before it writes anything.
+Some problems show only in files or tables: a column that an extract lacks, a configuration that
+does not fit the log. The run names these before it writes anything.
 
 \b
 Exit codes:

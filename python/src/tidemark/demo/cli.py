@@ -18,13 +18,13 @@ from tidemark.run.options import prepare_environment
 from tidemark.scaffold.new_project import package
 
 _EPILOG = """
-It needs what a run needs: Java, and at the first time the network for Spark's packages. What it
-writes lies in the folder, or below TIDEMARK_HOME if that is set.
+The demo needs Java, and the first time also the network, for Spark's packages. It writes into the
+folder, or below TIDEMARK_HOME if that is set.
 
 \b
 Exit codes:
-  0    all was played
-  2    the folder is not empty, Java is missing, or a step did not do what it should
+  0    all steps were played
+  2    the folder is not empty, Java is missing, or a step failed
   130  interrupted
 
 \b

@@ -1,1 +1,1 @@
-"""What differs between two tables, moments of an entity or schemas, and from a database."""
+"""Differences between two tables, moments of an entity or schemas, and from a database."""

@@ -54,7 +54,7 @@ def _scalar(value: str, type_: Any) -> str:
         )
     if kind == "decimal":
         precision, scale = (int(one) for _, one in type_.children)
-        # of one without whole digits DuckDB shows no 0 before the point
+        # DuckDB shows no 0 before the point of one without whole digits
         shown = f"regexp_replace(cast({value} as varchar), '^(-?)[.]', '\\10.')"
         plain = shown if precision == scale else f"cast({value} as varchar)"
         return f"rtrim(rtrim({plain}, '0'), '.')" if scale else plain

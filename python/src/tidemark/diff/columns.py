@@ -1,4 +1,4 @@
-"""Which columns of two sides are compared, and how."""
+"""The columns of two sides that are compared, and how."""
 
 from __future__ import annotations
 

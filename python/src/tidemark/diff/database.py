@@ -17,10 +17,10 @@ from tidemark.diff.columns import IGNORED, IN_A, IN_B, OWN, TECHNICAL, Asked, ke
 from tidemark.diff.model import Cell, ColumnDifference, Kind, Sample, TableDifference
 from tidemark.diff.rows import database, fields_of, spark_type
 from tidemark.diff.sides import DatabaseTable, Stored
+from tidemark.engine.quoted import identifier
 from tidemark.errors import ConfigError, DataError
 from tidemark.printable import counted
 from tidemark.read.project import KnownProject
-from tidemark.read.tables import quoted
 from tidemark.replicator.reconcile.compare import (
     KeyDifference,
     Row,
@@ -235,7 +235,7 @@ def copied(
         raise ConfigError(f"{theirs.name}: {error}") from error
     pairing = replace(pairing, left_out={**left_out, **pairing.left_out})
     db.execute("create schema diff")
-    ours.show(db, "stored_in", [(one.name, quoted(one.name)) for one in pairing.columns])
+    ours.show(db, "stored_in", [(one.name, identifier(one.name)) for one in pairing.columns])
     db.execute(f"create table {_TABLE} as select * from stored_in")
     own_pairing = replace(
         pairing,

@@ -1,4 +1,4 @@
-"""What a comparison tells, as models: their JSON Schema is the documentation of `diff --json`."""
+"""The result of a comparison, as models: their JSON Schema documents `diff --json`."""
 
 from __future__ import annotations
 

@@ -31,10 +31,10 @@ from tidemark.diff.model import (
 from tidemark.diff.sides import Stored
 from tidemark.engine.quoted import literal
 from tidemark.engine.room import Room, connection
-from tidemark.errors import DataError
+from tidemark.errors import DataError, first_line
 from tidemark.home import tidemark_home
 from tidemark.printable import counted
-from tidemark.read.tables import TableNotReadable, first_line
+from tidemark.read.tables import TableNotReadable
 from tidemark.read.values import json_value, shown_value, with_short_floats
 
 HIDDEN = "***"

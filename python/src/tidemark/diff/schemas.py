@@ -30,7 +30,7 @@ def compare_schemas(
             or b.problem
             or f"no entity of the project has a table in {a.name} or {b.name}"
         )
-    # of several of one name the one that is there
+    # if several have one name, the one that is there
     there = sorted(project.entities.values(), key=lambda one: one.schema in (a.name, b.name))
     entities = {entity.table: entity for entity in there}
     compared, failed = [], {}

@@ -117,7 +117,7 @@ def cell_texts(sample: Sample, cell: Cell) -> tuple[str, str]:
 def _show_tables(found: Differences, out: Console) -> None:
     table = _counts_table(SUMMARY)
     for one in found.tables:
-        # of two schemas the tables have one name
+        # tables of two schemas have one name
         _, *rest, verdict = summary_row(one)
         style = "green" if one.equal else ""
         table.add_row(Text(one.a.rpartition(".")[2]), *rest, Text(verdict, style=style))

@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from tidemark.console import nearest
-from tidemark.errors import ConfigError
+from tidemark.engine.quoted import identifier
+from tidemark.errors import ConfigError, first_line
 from tidemark.lineage.datasets import schema_folder
 from tidemark.read.log import IN_FORCE, key_columns, log_of
 from tidemark.read.past import state_at
 from tidemark.read.project import Entity, KnownProject
-from tidemark.read.tables import Opened, TableNotReadable, Tables, first_line, is_local, quoted
+from tidemark.read.tables import Opened, TableNotReadable, Tables, is_local
 
 _COMMIT = re.compile(r"commit:(\d+)")
 
@@ -84,7 +85,7 @@ class Stored:
         Raises:
             TableNotReadable: Only Spark reads it.
         """
-        chosen = ", ".join(f"{quoted(name)} as {called}" for name, called in selected)
+        chosen = ", ".join(f"{identifier(name)} as {called}" for name, called in selected)
         try:
             self.table.show(db, view, f"select {chosen} from {self.rows} {end}")
         except Exception as error:

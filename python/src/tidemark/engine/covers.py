@@ -1,4 +1,4 @@
-"""Which loads the engine can take, as their configuration tells."""
+"""The loads that the engine in the workers can do, judged by their configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of tables: written by DuckDB, told of as a commit of Delta tells of them, removed again."""
+"""Files of tables: DuckDB writes them, a commit of Delta gets their description, or they go."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tidemark.engine.sql import parquet_sql
 FILE_PREFIX = "workers-"
 """How the names of files begin that the engine wrote."""
 _FILE_NUMBER = "file number"
-"""No column of a file has a blank in its name. Of folders that begin with _ Delta's VACUUM would
+"""No column of a file has a blank in its name. In folders that begin with _ Delta's VACUUM would
 leave what a worker that died has left in them."""
 _VALUES = 10_000
-"""Of a column with more of them in a group of rows no dictionary is tried: it would be given up."""
+"""A column with more of them in a group of rows gets no dictionary: it would be given up."""
 Bounds = Mapping[str, tuple[int, int] | None]
 """Column to its least and greatest value, None where all are NULL."""
 

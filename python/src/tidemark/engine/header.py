@@ -1,4 +1,4 @@
-"""What the first lines of CSV and JSON files and the footers of Parquet files say of them."""
+"""The beginning of CSV and JSON files and the footers of Parquet files: columns, separators."""
 
 from __future__ import annotations
 

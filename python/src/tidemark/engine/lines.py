@@ -1,4 +1,4 @@
-"""What the bytes of a CSV file tell of how its lines are to be read.
+"""How the bytes of a CSV file are to be read as lines.
 
 DuckDB takes some lines for good that Spark does not: blanks around quotes, an empty field too many
 at the end of a line. Whether a file has such lines is seen here, at the speed of memory.

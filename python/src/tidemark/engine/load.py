@@ -1,4 +1,4 @@
-"""What one load reads, compares and writes."""
+"""The input and output of one load: files, columns, tables."""
 
 from __future__ import annotations
 

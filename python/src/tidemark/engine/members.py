@@ -14,7 +14,7 @@ from tidemark.engine.lines import blocks_of
 from tidemark.engine.quoted import literal
 from tidemark.engine.types import is_floating
 
-# of a line that begins otherwise Spark makes a row, DuckDB an error or nothing
+# if a line begins otherwise, Spark makes a row, DuckDB an error or nothing
 _OTHER_START = re.compile(rb"(?:\A|\n)(?! *(?:\{|\r?\n|\Z))")
 # Jackson's bounds on a text, a number and the depth are met by no line within these
 _LONGEST = 50_000

@@ -1,4 +1,4 @@
-"""Whether the pages of Parquet files are as they were written, by the checksums that they may have.
+"""Are the pages of Parquet files as they were written? Their checksums say so, if they have any.
 
 Spark's reader compares them, DuckDB's does not: a bit that has flipped would become a value.
 """

@@ -1,4 +1,4 @@
-"""What the footers of Parquet files say of their columns."""
+"""The columns of Parquet files, by their footers."""
 
 from __future__ import annotations
 

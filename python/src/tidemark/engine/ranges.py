@@ -22,9 +22,9 @@ ROWS_OF_ONE_FILE = 1_000_000
 """So many rows are not worth more than a file."""
 ROWS_OF_A_RANGE = 250_000
 MOST_RANGES = 24
-"""Of more files than 50, some of them by others, Delta keeps no list that is read without a job."""
+"""Delta keeps no list of more than 50 files, some of them by others, that is read without a job."""
 _MOST_KEYS = 1_000
-"""Of more keys each file has some, as far as there can be files."""
+"""If there are more keys, each file has some, as far as there can be files."""
 
 
 @dataclass(frozen=True)

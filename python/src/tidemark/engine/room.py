@@ -1,4 +1,4 @@
-"""What a task has of its machine: cores, memory, a folder, DuckDB, a process that is warm."""
+"""The share of a machine that a task has: cores, memory, a folder, a DuckDB in a warm process."""
 
 from __future__ import annotations
 

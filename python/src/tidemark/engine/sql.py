@@ -198,7 +198,7 @@ def hashed_sql(texts: Mapping[str, str]) -> str:
     for name, text in texts.items():
         label = literal(f"{len(name.encode())}:{name}")
         # concat leaves out what is NULL: so nothing is left of a column without a value. One call
-        # of all parts is half the price of a || of each
+        # for all parts costs half of a || for each
         parts += [f"if({text} is null, '', {label})", f"strlen({text})"]
         parts += [f"if({text} is null, '', ':')", text]
     return f"concat({', '.join(parts)})" if parts else "''"

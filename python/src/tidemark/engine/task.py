@@ -276,7 +276,7 @@ def _classify(db: Any, load: Load, targets: Targets) -> tuple[int, int] | str:
 def _is_broken(db: Any, current: Target, known: Target) -> bool:
     """Say whether a page that is read of current is not as it was written.
 
-    Of the files that have no key of the load these are the operations, by which rows are counted.
+    For files that have no key of the load these are the operations, by which rows are counted.
     """
     others = sorted({*current.files} - {*known.files})
     return bool(

@@ -15,8 +15,8 @@ from tidemark.run.options import find_profiles, find_project, parse_vars, prepar
 IMAGES = ("pre", "post", "change")
 
 _EPILOG = """
-A moment is a commit id, a business date (its first commit) or a timestamp. The range is the
-changes after --from, up to and with --to.
+A moment is a commit id, a business date (its first commit) or a timestamp. The range
+begins after --from and includes --to.
 
 \b
 Exit codes:

@@ -60,7 +60,7 @@ class Reader(Protocol):
     def lines(self, page: Page) -> Iterator[str]:
         """Read its rows."""
 
-    def rest(self, page: Page) -> None:
+    def rest(self) -> None:
         """Let others at the metastore until there may be news."""
 
     def has_news(self, page: Page) -> bool:
@@ -88,7 +88,7 @@ def print_feed(
             since = str(page.to)
             if not options.follow or left == 0:
                 return 0
-            reader.rest(page)
+            reader.rest()
             sleep(options.interval)
             while not reader.has_news(page):
                 sleep(options.interval)
@@ -174,7 +174,7 @@ class FeedReader:
         except Exception as error:
             raise FeedReadError(readable_error(error)) from error
 
-    def rest(self, page: Page) -> None:
+    def rest(self) -> None:
         """Release an embedded metastore."""
         from tidemark.spark.session import holds_metastore, stop_session
 

@@ -1,1 +1,1 @@
-"""From which columns of the sources the columns of the models come."""
+"""The columns of the sources from which the columns of the models come."""

@@ -22,9 +22,9 @@ from tidemark.options import (
 from tidemark.run.options import RunOptions, prepare_environment, project_options
 
 _EPILOG = """
-Lineage is told from the compiled SQL, the YAML and dbt's catalog.json if there is one
-(`tidemark docs` makes one). No Spark is started. A model whose SQL depends on what is stored,
-such as a feed, is told from the SQL of its last run.
+Lineage comes from the compiled SQL, the YAML and dbt's catalog.json if there is one
+(`tidemark docs` makes one). Spark is not started. The SQL of some models depends on what is stored,
+such as a feed: for them, the SQL of the last run counts.
 
 \b
 Exit codes:

@@ -362,7 +362,7 @@ class Lineage:
         if ALL in self._columns.get(relation.key, {}):
             return False
         node = self.project.nodes.get(relation.owner or "")
-        # of a source or seed the YAML may say no more than a few
+        # the YAML may name only a few columns of a source or seed
         return node is None or node.kind not in ("source", "seed") or bool(node.measured)
 
     def _columns_of(self, node: Node, traced: Traced) -> list[Column]:

@@ -1,4 +1,4 @@
-"""What of a dbt project tells lineage: its models, their SQL and the columns they declare."""
+"""The part of a dbt project that lineage needs: models, their SQL, their declared columns."""
 
 from __future__ import annotations
 

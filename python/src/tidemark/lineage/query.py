@@ -11,7 +11,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from sqlglot.optimizer.scope import build_scope
 
-from tidemark.errors import TidemarkError
+from tidemark.errors import TidemarkError, first_line
 
 
 class SqlNotReadError(TidemarkError):
@@ -115,8 +115,3 @@ def _name_tables(tree: exp.Query) -> Iterator[Table]:
             source.set("this", exp.to_identifier(keys[parts]))
             source.set("db", None)
             source.set("catalog", None)
-
-
-def first_line(error: Exception) -> str:
-    """Return what an error of sqlglot says, without the excerpt that it adds."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

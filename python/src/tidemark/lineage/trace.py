@@ -11,6 +11,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope
 from sqlglot.schema import MappingSchema
 
+from tidemark.errors import first_line
 from tidemark.lineage.links import (
     AGGREGATION,
     ALL,
@@ -26,7 +27,7 @@ from tidemark.lineage.links import (
     Link,
     merged,
 )
-from tidemark.lineage.query import Query, SqlNotReadError, first_line
+from tidemark.lineage.query import Query, SqlNotReadError
 
 # a value goes through them as it is, so that a field of it is the same field behind them
 _CARRIERS = (

@@ -1,4 +1,4 @@
-"""SQL of the YAML that would break the statement it is put into, told before Spark is asked."""
+"""SQL of the YAML that would break its statement: refused before Spark sees it."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ _VAIN_OF_VALUES = {
         "a date that its format does not read is a reject: take it out"
     ),
 }
-"""Of texts that no `from_json()` reads: it makes nested columns of JSON by these."""
+"""In vain where no `from_json()` reads: it makes nested columns of JSON by these."""
 _VAIN: Mapping[str, Mapping[str, str]] = {
     "parquet": _VAIN_OF_FILES,
     "json": {

@@ -1,4 +1,4 @@
-"""Problems of a configuration, told at once."""
+"""Problems of a configuration: all of them are raised at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidemark.model.suggestions import did_you_mean, nearest
 from tidemark.printable import counted
 
 _Named = TypeVar("_Named", bound=BaseModel)
-# of a union pydantic names the member that it tried
+# for a union, pydantic names the member that it tried
 _MEMBERS = ("str", "float", "int", "bool")
 
 

@@ -1,4 +1,4 @@
-"""What a name that is none may have meant."""
+"""Suggestions for a misspelt name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declared types that Spark does not have, told before it is asked."""
+"""Declared types that Spark does not have: refused before Spark sees them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Operations on entities as commands: said first, then asked for, then done."""
+"""Operations as commands: they say what they would do, ask, and call `tidemark.operations`."""

@@ -18,7 +18,7 @@ from tidemark.run.invoke import Invoker
 from tidemark.run.options import prepare_environment, project_options
 
 END = """
-What it would do is said first; it is done when you say so, or at once with --yes.
+The command says what it would do, and asks before it does it. With --yes it does not ask.
 
 \b
 Exit codes:

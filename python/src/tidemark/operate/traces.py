@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tidemark.home import tidemark_home, write_private
 
-# of tables the rows are erased; the catalogue has none, and what is temporary goes by itself
+# rows of tables are erased; the catalogue has none, and what is temporary goes by itself
 _NOT_OURS = {"warehouse", "metastore", "tmp"}
 # anything has these
 _SHORTEST = 4

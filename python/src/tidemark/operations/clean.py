@@ -1,4 +1,4 @@
-"""What retention does not keep any more is taken away."""
+"""`clean`: removes rows that the retention settings do not keep any more."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _remove(
     horizons: Values,
     vacuum: bool,
 ) -> None:
-    _macro, cfg, relations = warehouse.macro, opened["cfg"], opened["relations"]
+    cfg, relations = opened["cfg"], opened["relations"]
     removed: Values = {}
     details = {
         "retention": horizons["lengths"],

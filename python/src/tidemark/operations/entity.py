@@ -1,4 +1,4 @@
-"""What operations share: the entity as it is, what is said of it, the commit that records them."""
+"""Shared by operations: the entity as it is, its messages, the commit that records them."""
 
 from __future__ import annotations
 

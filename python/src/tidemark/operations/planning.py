@@ -1,4 +1,4 @@
-"""What a load would do, worked out by its own steps as far as its commit, which does not come.
+"""A load worked out by its own steps, up to but without its commit.
 
 open                    nothing is mended: what a dead run left stops the plan
 source, stage, derive   those of load_entity(), by Spark, as there are samples
@@ -6,7 +6,7 @@ tell                    counts, columns, samples, rejects, files, dates
 keep                    for `tidemark plan`, or as tables
 
 Nothing of the entity is made, altered or written: where a load would alter a table, views take its
-place (see opened_to_come()). Of change events the first part is planned.
+place (see opened_to_come()). For change events the first part is planned.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def planned_state(warehouse: Warehouse, entities: list[str], full_refresh: Any) 
 def no_planned_facts(warehouse: Warehouse, opened: Opened) -> Values:
     """Return what there is to say of a load that has nothing to read."""
     cfg, state, relations = opened["cfg"], opened["state"], opened["relations"]
-    # of the first load's tables there are none
+    # the first load has no tables yet
     log, current = (
         warehouse.macro("table_version", cfg["file_format"], table) if state["recorded"] else None
         for table in (relations["log"], relations["current"])
@@ -387,7 +387,7 @@ def _files_at_location(warehouse: Warehouse, opened: Opened, is_kept: bool) -> V
 
 def _inputs(warehouse: Warehouse, cfg: Settings, body: str, source: Source, at: Values) -> Values:
     """Return the same with what the load reads of it, and what SELECT and look-ups read."""
-    # of a table that is not there staging tells
+    # if the table is not there, staging tells
     there = [sql for sql in looked_up_tables(cfg) if not warehouse.adapter.analysis_error(sql)]
     looked_up = [one for sql in there for one in warehouse.adapter.input_files(sql)]
     landing = source.get("landing") or {}

@@ -59,7 +59,7 @@ def promote(warehouse: Warehouse, entity: str, schema: Any, dry_run: Any) -> Non
             f"{entity}: {there.relation} is not a clone of {here.relation}. Name the schema of a "
             "clone"
         )
-    _check_unmoved(warehouse, opened, here, there, mark, own)
+    _check_unmoved(warehouse, here, there, mark, own)
     made = [one for one in own if one["commit_id"] > mark["commit_id"] and _is_done(one)]
     if not made:
         report(
@@ -88,7 +88,6 @@ def _shown(made: list[CommitState]) -> str:
 
 def _check_unmoved(
     warehouse: Warehouse,
-    opened: Opened,
     here: Entity,
     there: Entity,
     mark: CommitState,

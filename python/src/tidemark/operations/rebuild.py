@@ -73,7 +73,7 @@ def drop_entity(warehouse: Warehouse, entity: str) -> None:
     # Commits go last: without the log they stop a run, which says what is missing.
     for name in ("current", "staging", "landed", "rejects", "supplied", "sensitive"):
         drop_table(warehouse, relations[name])
-    # of plain Parquet, which releases before wrote, the log is a view of slices
+    # for plain Parquet, which earlier releases wrote, the log is a view of slices
     drop_any(warehouse, relations["log"])
     drop_table(warehouse, macro("side_relation", current, "log_slices"))
     for relation, _ in kept_tables(warehouse, current):

@@ -81,8 +81,8 @@ def _restate_events(warehouse: Warehouse, opened: Opened, start: str, dry_run: b
         )
     last = timeline[-1]
     steps = steps_to(timeline, last["commit_id"] if at["first"] is None else at["before"] or 0)
-    # Of what was undone before this only a rollback that is the last commit counts, as a call that
-    # died leaves it: files of other batches that were taken back may have been moved away for good.
+    # What was undone earlier counts only if the rollback is the last commit, as a call that died
+    # leaves it: files of other batches that were taken back may have been moved away for good.
     undone = steps["undone"]
     if at["first"] is None and last["kind"] == "rollback":
         undone = steps_to(timeline[:-1], last["source_commit_id"])["undone"]

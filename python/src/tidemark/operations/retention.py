@@ -1,4 +1,4 @@
-"""How long what an entity wrote is kept, for one call."""
+"""The retention that holds for one call: how long an entity keeps its rows."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from tidemark.shapes.settings import Settings
 
 _ALTERED: tuple[RelationName, ...] = ("log_table", "current", "staging", "sensitive")
 _PREFIXES = ("", "_before_")
-"""Of a column, and of its value in the image before."""
+"""For a column, and for its value in the image before."""
 _Renames = Sequence[Sequence[str]]
 
 
@@ -107,7 +107,7 @@ def _put_aside(
         present = _names_in(warehouse, relation)
         for prefix in _PREFIXES:
             stored = prefix + name
-            # of a run that died a table may be done
+            # a run that died may have done a table
             is_done = f"{prefix}{aside}".lower() in present
             is_done = is_done or (old is not None and f"{prefix}{old}".lower() not in present)
             if stored.lower() not in present or is_done:

@@ -1,4 +1,4 @@
-"""What stops a load before anything is written, and what is said of what it put aside."""
+"""Checks that stop a load before anything is written, and warnings about rejects."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _check_planned(warehouse: Warehouse, opened: Opened, staged: Staged) -> None
     """Stop the load of a plan that counts otherwise.
 
     What the model reads is not all in files and tables whose versions a plan knows, such as a view,
-    a macro or a var. Of change events the changes are counted later.
+    a macro or a var. Changes of change events are counted later.
     """
     cfg = opened["cfg"]
     figures: Mapping[str, Any] = staged["figures"]

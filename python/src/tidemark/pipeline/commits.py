@@ -1,4 +1,4 @@
-"""What tidemark_commits tells of an entity, and what a run writes to it."""
+"""The commits of an entity in tidemark_commits: read, and written by a run."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def record_commit(
         warehouse.adapter.append_known(commits["states"], commit["relation"], row, known)
     else:
         warehouse.run(warehouse.macro("append_rows_sql", commits["states"], columns, [row]))
-    # Of a run that died it is finished here, and none of what this run counts.
+    # A commit of a run that died is finished here, and is not among the counts of this run.
     if state == "completed" and commit.get("invocation_id") == warehouse.invocation_id:
         counts = {
             name: int(number)

@@ -50,7 +50,7 @@ def commit_load(
     _check_known_is_done(warehouse, opened, derived)
     if derived["outcome"] != "nothing":
         targets, files = write_relations(warehouse, opened), derived.get("files", [])
-        write_landed(warehouse, cfg, targets, files, load)
+        write_landed(warehouse, targets, files, load)
     if not (logs and commits):
         return {"load": load, "log_version": load.get("log_version")}
     if staged:
@@ -79,7 +79,7 @@ def is_still_ours(warehouse: Warehouse, opened: Opened, derived: Outcome, commit
     """Say whether current is this run's to bring after the log.
 
     It is not where another run has taken this one for dead meanwhile and finished the commit: what
-    that run loaded since may be newer. Of a commit that was rolled back nothing is left, and the
+    that run loaded since may be newer. Nothing is left of a commit that was rolled back, and the
     log shuts out none that wrote nothing there. Nothing is asked where no other process can write.
 
     Raises:
@@ -98,7 +98,7 @@ def is_still_ours(warehouse: Warehouse, opened: Opened, derived: Outcome, commit
     states = [row["state"] for row in known if row["commit_id"] == commit_id]
     if "completed" in states:
         return False
-    # Of enriched events a run says more than once that its commit is in flight.
+    # For enriched events a run says more than once that its commit is in flight.
     is_taken = "rolled_back" in states or (len(states) > 1 and cfg["family"] != "enriched")
     if is_taken and not is_logged(derived):
         raise DataError(
@@ -300,7 +300,7 @@ def table_versions(
 def versions_before(warehouse: Warehouse, opened: Opened, load: Load) -> Values:
     """Return the versions that a load starts from; of a plan none.
 
-    Of the log it is the one that rows are staged for, of a new current none.
+    For the log it is the one that rows are staged for, for a new current none.
     """
     if opened["run"].get("dry_run"):
         return {}

@@ -1,4 +1,4 @@
-"""What a batch of change events holds beside rows: tables, schemas, names of columns, DDL."""
+"""A first look into a batch of change events: tables, schemas, names of columns, DDL."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def look_into(warehouse: Warehouse, opened: Opened, landing: Landing) -> Batch:
     if run["empty"] and (cfg["columns"] or not state["first"]):
         return batch
     figures = warehouse.rows(warehouse.macro("event_figures_sql", events))
-    # Of events that are not to be loaded the columns are wanted, where nothing else tells them.
+    # Events that are not to be loaded still give the columns, if nothing else does.
     if run["empty"]:
         return {**batch, "is_empty": False, **shapes_of(figures)}
     batch["named"] = named_tables(batch, figures)

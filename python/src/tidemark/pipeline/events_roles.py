@@ -1,4 +1,4 @@
-"""What a stretch of change events is loaded with: its columns, its commit, DDL that is logged."""
+"""The columns, the commit and the logged DDL of a stretch of change events."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _check_no_negatives(
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
     name = column["name"]
     is_negative = f"{macro('quote_identifier', name)} < 0"
-    existing = macro("existing_rows_sql", cfg, macro("recorded_roles", recorded), relations)
+    existing = macro("existing_rows_sql", macro("recorded_roles", recorded), relations)
     if has_rows(warehouse, f"(\n{existing}\n)", is_negative):
         raise DataError(
             f"{cfg['entity']}: column `{name}` is unsigned at the source, but the table has "

@@ -1,4 +1,4 @@
-"""A stretch of change events: typed, hashed, told apart from what is known, and what it takes."""
+"""A stretch of change events: typed, hashed, compared with the events that are known."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ def _rejects(
         events = landing["events"]
         failed = warehouse.macro("failed_event_values_sql", cfg, roles, events, stretch)
     if cfg["format"] == "debezium":
-        # Of an envelope the values: what stands before the images, a schema above all, would fill a
-        # message.
+        # only the values of an envelope: what stands before them, such as a schema, would fill a
+        # message
         payload = (
             "if(_raw_payload like '%\"before\":%', concat('… ', substring(_raw_payload, "
             "position('\"before\":' in _raw_payload))), _raw_payload)"

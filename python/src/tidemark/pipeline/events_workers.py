@@ -34,7 +34,7 @@ def events_of_workers(
     """Have the workers take what has landed, all in one part.
 
     They put onto what stands, in one task, what needs no more than that, and write it where no
-    commit names it yet. Of all else they read and type the events, which the macros stage.
+    commit names it yet. In all other cases they read and type the events, which the macros stage.
 
     Args:
         warehouse: Where the tables are.

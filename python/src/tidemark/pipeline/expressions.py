@@ -1,4 +1,4 @@
-"""SQL of the YAML that Spark cannot parse, or that names no column, told by its setting."""
+"""SQL of the YAML that Spark cannot parse, or that names no column: the message has its setting."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ def _existing_view(warehouse: Warehouse, opened: Opened, roles: Roles, load: Loa
     existing: str = macro("run_view", cfg["target"], "existing")
     if load["forward"]:
         current = as_it_is(warehouse, cfg, relations["current"], "current")
-        sql = macro("existing_rows_sql", cfg, roles, {**relations, "current": current})
+        sql = macro("existing_rows_sql", roles, {**relations, "current": current})
     else:
         sql = macro("rows_at_date_sql", roles, relations, load["previous_date"])
     make_view(warehouse, existing, sql)
@@ -273,7 +273,7 @@ def _classify(warehouse: Warehouse, opened: Opened, roles: Roles, load: Load) ->
     """
     cfg, existing, macro = opened["cfg"], load["existing"], warehouse.macro
     staged, relations = macro("run_view", cfg["target"], "staged"), opened["relations"]
-    # Of current as it is Delta knows the number of rows.
+    # Delta knows the number of rows of current as it is.
     keeps_deleted = cfg["soft_delete"] or (opened["state"]["recorded"] or {}).get("soft_delete")
     is_whole = existing and load["forward"] and not keeps_deleted
     if existing and cfg["extract"] in PARTIAL:
@@ -385,7 +385,7 @@ def derive_extract(warehouse: Warehouse, opened: Opened, staged: Staged, commit:
     Returns:
         The dict that commit_load() takes; `outcome` is repeat for a date that came again as it was.
     """
-    cfg, roles, figures, _macro = opened["cfg"], staged["roles"], staged["figures"], warehouse.macro
+    cfg, roles, figures = opened["cfg"], staged["roles"], staged["figures"]
     load = staged["load"]
     if staged.get("is_repeat"):
         return {"outcome": "repeat", "load": load, "figures": figures}

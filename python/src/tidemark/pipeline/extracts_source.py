@@ -66,7 +66,7 @@ def source_of_spark(warehouse: Warehouse, opened: Opened, body: str) -> Source:
 def source_of_workers(warehouse: Warehouse, opened: Opened, body: str) -> Source | None:
     """Return the source as the engine in the workers reads it; None where Spark has to.
 
-    Of the files nothing but the first line, or the footer, was read so far.
+    Only the first line, or the footer, of the files was read so far.
     """
     cfg, run = opened["cfg"], opened["run"]
     if not tries_workers(warehouse, opened, body, "covers.why_not_read"):
@@ -251,7 +251,7 @@ def _check_folders(warehouse: Warehouse, cfg: Settings, files: _Files) -> None:
 def _parquet_view(warehouse: Warehouse, cfg: Settings, view: str, path: str, files: _Files) -> None:
     """Make the view over Parquet files.
 
-    Of columns that not all of them have Spark would take those of one file, and lose the others; a
+    If not all of them have a column, Spark would take those of one file, and lose the others; a
     file without a byte it passes over, and its rows would be taken for deleted ones.
     """
     for file in files:

@@ -140,7 +140,7 @@ def _look_again(
 ) -> tuple[Staged | None, Any]:
     """Compare the extract of the last date again.
 
-    Of one that is as current has it, which is how that date ended, the log has all that it brings.
+    If it is as current has it, which is how that date ended, the log has all that it brings.
     Its figures are those that a load of the date has by what stood before it. Where it has changes
     or rejects, its rows are returned, as of _stage_at_once().
     """

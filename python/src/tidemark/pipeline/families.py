@@ -1,4 +1,4 @@
-"""Which function takes a step for an entity, by its family."""
+"""The function that does a step for an entity, by the entity's family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the YAML and the environment give a load: declared types, and the pepper."""
+"""Declared types from the YAML, and the pepper from the environment."""
 
 from __future__ import annotations
 

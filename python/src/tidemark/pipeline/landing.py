@@ -1,4 +1,4 @@
-"""Files that lie in a folder, of which each is read once: change events and enriched events."""
+"""Files in a folder that are read once each: change events and enriched events."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def files_to_read(warehouse: Warehouse, opened: Opened, location: str) -> list[V
 def check_lines(warehouse: Warehouse, cfg: Settings, run: Run, files: _Files) -> None:
     """Stop at a line that is longer than a reader has memory for: Spark's JVM would end of it.
 
-    Of a file a block is read in each stretch of `tidemark__max_line_bytes`, and nothing of a
+    A block of a file is read in each stretch of `tidemark__max_line_bytes`, and nothing of a
     smaller one.
 
     Raises:
@@ -104,9 +104,7 @@ def warn_of_no_file(warehouse: Warehouse, cfg: Settings) -> None:
     )
 
 
-def write_landed(
-    warehouse: Warehouse, cfg: Settings, targets: Relations, files: _Files, load: Load
-) -> None:
+def write_landed(warehouse: Warehouse, targets: Relations, files: _Files, load: Load) -> None:
     """Remember the files that were read: as a whole with the last part of a source."""
     rows: list[dict[str, Any]] = [
         {

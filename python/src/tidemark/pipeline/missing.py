@@ -1,4 +1,4 @@
-"""What of an entity was dropped by hand is made anew."""
+"""Tables of an entity that somebody dropped by hand are made again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every step of a load, and every operation, works with; no commit is in flight afterwards."""
+"""The entity as each load and operation gets it. No commit is in flight afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log of a clone takes the place of that which it was made of, with the commits made in it."""
+"""The log of a clone replaces the log of its original, with the commits made in the clone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of rejects when their date comes again, or a load that mended them is undone."""
+"""Rejects whose date comes again, or whose correction is undone."""
 
 from __future__ import annotations
 

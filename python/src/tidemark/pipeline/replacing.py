@@ -79,7 +79,7 @@ def check_is_alone(warehouse: Warehouse, opened: Opened, commit: Commit) -> None
         raise_finished(cfg, commit)
     if is_own:
         warehouse.of_family(cfg, "discard", opened, commit)
-        # Of enriched events nothing was set aside, so no other run is to begin the full refresh
+        # For enriched events nothing was set aside, so no other run is to begin the full refresh
         # anew: see run_of_enriched().
         undone = commit if has_log else {**commit, "kind": "load"}
         record_commit(warehouse, commits, undone, "rolled_back", {})

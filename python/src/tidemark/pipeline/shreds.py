@@ -255,7 +255,7 @@ def _load(
     swap_shred(warehouse, cfg, state, made, commits)
     figures = {**figures, "rows_inserted": inserted}
     commit: Commit = {
-        # Of two runs the table is as the last one left it, whichever began first: the greatest
+        # After two runs the table is as the last one left it, whichever began first: the greatest
         # number is to be that one's.
         "commit_id": macro("next_commit_id", state["commit_id"]),
         "relation": cfg["relation"],

@@ -1,4 +1,4 @@
-"""What a load works with: statements, the macros that give their text, and whom to tell."""
+"""What a load works with: it runs statements, renders macros, and talks to the user."""
 
 from __future__ import annotations
 

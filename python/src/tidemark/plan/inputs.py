@@ -1,4 +1,4 @@
-"""What a load reads: how it stood when it was planned, and whether it is still so."""
+"""The inputs of a load: as they were when it was planned, and whether they are still the same."""
 
 from __future__ import annotations
 

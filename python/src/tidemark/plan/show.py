@@ -18,7 +18,7 @@ from tidemark.run.report import COUNTS
 
 # a longer value is cut
 _WIDEST = 120
-# of rows that come or go, the columns that are shown
+# the columns that are shown of rows that come or go
 _MOST_COLUMNS = 8
 _VERDICTS = {
     "passes": "lets it pass",

@@ -37,8 +37,8 @@ from tidemark.run.dates import parse_business_dates
 from tidemark.run.options import RunOptions, prepare_environment, project_options
 
 READ = """
-The tables are read in this process, without Spark; a run may be at work. A table that only Spark
-reads (a widened column) is named.
+The command reads the tables without Spark, also while a run is at work. It names tables that only
+Spark can read (a widened column).
 """
 
 
@@ -225,7 +225,7 @@ def changes(
                 is_loaded = has_rows or date in loaded_of(own).dates
                 found.append(replace(day, is_loaded=is_loaded))
             except TableNotReadable as error:
-                # of all entities those are shown that can be read
+                # those entities are shown that can be read
                 if names:
                     raise
                 unread.append(str(error))

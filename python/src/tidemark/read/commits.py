@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tidemark.engine.quoted import identifier, literal
 from tidemark.read.project import Entity
-from tidemark.read.tables import Tables, literal, quoted
+from tidemark.read.tables import Tables
 
 LOADS = ("load", "full_refresh")
 """Kinds of commits that bring rows to an entity; `repeat` found nothing new in a date."""
@@ -101,7 +102,7 @@ def read_commits(
         return []
     there = set(tables.columns(path))
     names = ", ".join(
-        quoted(name) if name in there else f"null as {quoted(name)}" for name in _COLUMNS
+        identifier(name) if name in there else f"null as {identifier(name)}" for name in _COLUMNS
     )
     chosen = ""
     if relations is not None:

@@ -1,4 +1,4 @@
-"""Which rows have a value that somebody types: by its type, not by how an engine writes it."""
+"""Rows that have a value which somebody types: compared by type, not by the text of an engine."""
 
 from __future__ import annotations
 

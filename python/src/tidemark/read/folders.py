@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tidemark.errors import first_line
+
 NAME_PROPERTY = "tidemark.table"
 """The property that names a table which was renamed."""
 
-# of the old name of a renamed log: new_relation() of the macros
+# for the old name of a renamed log: new_relation() of the macros
 _FOLDER = r"{name}(?:__new)?(?:-[0-9a-f]{{32}})?"
 
 
@@ -49,9 +51,9 @@ def folder_of(schema: Path, name: str, describe: Callable[[Path], Described | No
         try:
             described = describe(folder)
         except Exception as error:
-            why = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise ValueError(
-                f"{folder} cannot be read, so it is not known whether it is the table {name}: {why}"
+                f"{folder} cannot be read, so it is not known whether it is the table {name}: "
+                f"{first_line(error)}"
             ) from error
         if described is None:
             continue

@@ -1,4 +1,4 @@
-"""Which line of a landed file a rejected row is, found by what the row had: no table keeps it."""
+"""The line of a landed file that a rejected row came from: no table keeps it, so it is searched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tidemark.read.project import Entity
 MASKED = "***"
 """What stands in a reject for a sensitive value."""
 _MOST_BYTES = 64 * 1024 * 1024
-"""Of larger files no line is looked for: that would take longer than one waits for a command."""
+"""In larger files no line is looked for: that would take longer than one waits for a command."""
 _MOST_UNPACKED = 4 * _MOST_BYTES
 _OPENERS: Mapping[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 

@@ -31,7 +31,7 @@ OWN = {
     "_unsupplied",
     "_moved_from",
 }
-"""Of a log's columns those that are not the source's."""
+"""Those columns of a log that are not the source's."""
 
 # superseded rows are no change any more; of events N changed nothing and T is no row's
 IN_FORCE = """_superseded_by is null and _operation in ('I', 'U', 'D')"""

@@ -1,4 +1,4 @@
-"""What replicators say of the tables that they mirror, read from their files."""
+"""The state of mirrored tables, read from the files of their replicators."""
 
 from __future__ import annotations
 

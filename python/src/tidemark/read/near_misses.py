@@ -28,7 +28,7 @@ def near_misses(
 
     Args:
         root: The project, from which a path without a root counts.
-        location: As the entity's YAML says it. Of a URL nothing is known.
+        location: As the entity's YAML says it. Nothing is known of a URL.
         others: The locations of the project's other entities: their files are none of its own.
     """
     pattern = _path_of(root, location)

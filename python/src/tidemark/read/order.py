@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidemark.engine.quoted import literal
 from tidemark.read.commits import recorded_config
 from tidemark.read.project import Entity
-from tidemark.read.tables import Tables, literal
+from tidemark.read.tables import Tables
 
 # what breaks the tie of events at one place
 _FIRST = {"TRUNCATE": 0, "ADD_COLUMN": 0, "DELETE": 2, "MOVE_OUT": 2, "SNAPSHOT": 3}

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidemark.engine.quoted import identifier, literal
 from tidemark.errors import ConfigError
 from tidemark.read.commits import Commit, read_commits
 from tidemark.read.log import IN_FORCE, OWN, key_columns, log_of, newest_rows_sql, rows_on_date_sql
 from tidemark.read.order import order_of
 from tidemark.read.project import Entity
-from tidemark.read.tables import Tables, literal, quoted
+from tidemark.read.tables import Tables
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class PastRows:
     total: int
 
 
-# of our own columns those that tell where a row comes from
+# those of our own columns that tell where a row comes from
 BESIDE = ("_business_date", "_commit_id")
 
 
@@ -64,8 +65,8 @@ def rows_as_of(
     columns = [*keys, *(name for name in names if name not in OWN and name not in keys)]
     state = f"select * from ({stood}){_filter(keys, begins)}"
     (counted,) = tables.rows(log, f"select count(*) as n from ({state})")
-    selected = ", ".join(map(quoted, [*columns, *BESIDE]))
-    by_key = ", ".join([*(f"{quoted(name)} nulls first" for name in keys), "_key_hash"])
+    selected = ", ".join(map(identifier, [*columns, *BESIDE]))
+    by_key = ", ".join([*(f"{identifier(name)} nulls first" for name in keys), "_key_hash"])
     rows = tables.rows(
         log,
         f"select {selected} from ({state}) order by {by_key} "
@@ -132,7 +133,7 @@ def _begins_anew(commit: Commit) -> bool:
 def _filter(keys: list[str], begins: str) -> str:
     if not begins:
         return ""
-    texts = [f"cast({quoted(name)} as varchar)" for name in keys]
-    # of a key that is sensitive there is no text
+    texts = [f"cast({identifier(name)} as varchar)" for name in keys]
+    # a key that is sensitive has no text
     any_of = " or ".join(f"starts_with({text}, {literal(begins)})" for text in texts) or "false"
     return f" where ({any_of})"

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tidemark.engine.quoted import identifier
 from tidemark.read.commits import Commit
 from tidemark.read.landed_lines import places_of
 from tidemark.read.project import Entity
-from tidemark.read.tables import Tables, quoted
+from tidemark.read.tables import Tables
 from tidemark.read.values import value_text
 
 _OF_COLUMNS = (
@@ -217,7 +218,7 @@ def reject_rows(
     if not limit:
         return [], row["n"]
     names = [name for name in tables.columns(path) if name != "_key_hash"]
-    selected = ", ".join(map(quoted, names))
+    selected = ", ".join(map(identifier, names))
     select = f"select {selected} from ({rejects}) order by _commit_id desc, _reject_reason"
     paged = f"{select} limit {limit}{f' offset {offset}' if offset else ''}"
     return tables.rows(path, paged), row["n"]

@@ -20,7 +20,7 @@ from tidemark.read.versions import DayChanges, Difference, Version
 from tidemark.run.dates import date_ranges
 
 _BAR = 12
-# of a value that a row was rejected for, and of that row
+# lengths of a value that a row was rejected for, and of that row
 _WIDE = 2000
 _NOT_OPEN = {
     "rejected again": "a later load of the date has rejected it again",

@@ -200,7 +200,7 @@ def landed_dates(root: Path, location: str | None) -> tuple[dt.date, ...]:
 
     Args:
         root: The project, from which a path without a root counts.
-        location: As the entity's YAML says it. Of a URL nothing is known.
+        location: As the entity's YAML says it. Nothing is known of a URL.
     """
     if location is None or not ("{business_date}" in location or "{dd}" in location):
         return ()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from tidemark.errors import TidemarkError
+from tidemark.errors import TidemarkError, first_line
 from tidemark.lineage.datasets import schema_folder
 from tidemark.read import delta, iceberg
 from tidemark.read.folders import folder_of
@@ -225,26 +225,6 @@ class Tables:
         return table
 
 
-def quoted(name: str) -> str:
-    """Return a name as SQL has it.
-
-    Example:
-        >>> quoted('a "b" c')
-        '"a ""b"" c"'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Return a text as SQL has it.
-
-    Example:
-        >>> literal("it's")
-        "'it''s'"
-    """
-    return "'" + text.replace("'", "''") + "'"
-
-
 def is_local(path: str) -> bool:
     """Say whether a path is one of this machine's file system."""
     return "://" not in path or path.startswith("file:")
@@ -254,8 +234,3 @@ def log_folder(table: Path) -> Path:
     """Return where each commit of a Delta or Iceberg table writes something, else its folder."""
     logs = (table / name for name in ("_delta_log", "metadata"))
     return next((log for log in logs if log.is_dir()), table)
-
-
-def first_line(error: Exception) -> str:
-    """Return what an error says, of several lines the first."""
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -13,7 +13,7 @@ from typing import Any
 from tidemark.printable import one_line, shortened
 
 _WIDEST = 60
-# of what is cut so much is shown before the first difference
+# so much of what is cut is shown before the first difference
 _BEFORE = 15
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 

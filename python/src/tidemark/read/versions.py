@@ -1,4 +1,4 @@
-"""What the log says of rows: the versions of a key, and what dates changed."""
+"""Versions of a key, and the changes of dates, read from the log."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tidemark.engine.quoted import literal
 from tidemark.errors import ConfigError
 from tidemark.printable import counted
 from tidemark.read.commits import Commit
@@ -22,7 +23,7 @@ from tidemark.read.log import (
 from tidemark.read.order import order_of
 from tidemark.read.project import Entity
 from tidemark.read.rejects import open_rejects_on
-from tidemark.read.tables import Tables, literal
+from tidemark.read.tables import Tables
 from tidemark.read.values import are_same
 
 
@@ -151,7 +152,7 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
         tables.equals(log, name, text) for name, text in zip(keys, key, strict=True)
     )
     rows = tables.rows(log, f"select * from t where {IN_FORCE} and {where}")
-    # of a row without a value and one whose value is the text NULL it is the one without
+    # between a row without a value and one whose value is the text NULL: the one without
     one = min(rows, key=lambda row: _texts_of_null(row, keys), default={"_key_hash": None})
     of_key = [row for row in rows if row["_key_hash"] == one["_key_hash"]]
     order = order_of(tables, entity, log, names)

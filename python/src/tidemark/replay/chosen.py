@@ -1,4 +1,4 @@
-"""What is replayed: models, dates and clones, and why something cannot be."""
+"""The models, dates and clones of a replay, and why one is not possible."""
 
 from __future__ import annotations
 

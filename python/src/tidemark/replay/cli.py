@@ -36,8 +36,8 @@ from tidemark.run.dates import parse_business_dates
 from tidemark.run.options import RunOptions, prepare_environment, project_options
 
 _EPILOG = """
-The originals are only read. Clones stay, to be looked at or promoted; `tidemark clone --to SCHEMA
---remove` takes them away. Hooks, grants and the webhook are left out.
+The command only reads the originals. The clones stay: you can look at them or promote them, and
+`tidemark clone --to SCHEMA --remove` removes them. Hooks, grants and the webhook do not run.
 
 \b
 Exit codes:

@@ -1,4 +1,4 @@
-"""What a replay tells, as models: their JSON Schema is the documentation of `replay --json`."""
+"""The result of a replay, as models: their JSON Schema documents `replay --json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has landed and is not applied yet, by table, read from the landing files themselves."""
+"""Events that have landed and are not applied yet, by table, read from the landing files."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Backlog:
     def has_rows(self) -> bool:
         """Whether there is anything from which columns and key can be known.
 
-        Of a schema change they are not: it may be of a table that stays empty, or is gone by now.
+        Those of a schema change are not: it may be of a table that stays empty, or is gone by now.
         """
         return any(self.events[op] for op in ("c", "u", "d", "r"))
 

@@ -1,4 +1,4 @@
-"""How a source is operated: what capture passes on of `config.meta.tidemark.replicator`."""
+"""How a source is operated: the part of `config.meta.tidemark.replicator` that is not capture's."""
 
 from __future__ import annotations
 

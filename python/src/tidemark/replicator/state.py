@@ -157,7 +157,7 @@ class ReplicatorState:
             ) from None
         self.load()
         if self.pid is not None:
-            # of a process that was killed: the number is another one's now, or nobody's
+            # left by a process that was killed: the number is another one's now, or nobody's
             self.pid = None
             self.save()
 

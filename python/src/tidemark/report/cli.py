@@ -23,8 +23,8 @@ from tidemark.report.collect import collected
 from tidemark.report.data import Report
 
 _EPILOG = """
-The tables are read in this process, without Spark; what only Spark can tell is left out. The page
-needs no network and no server: open it, print it, send it.
+The command reads the tables without Spark, and leaves out what only Spark knows. The page needs no
+network and no server: open it, print it, send it.
 
 \b
 Examples:

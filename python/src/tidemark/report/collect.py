@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidemark import distribution_version
+from tidemark.engine.quoted import literal
 from tidemark.read.commits import RUNS, Commit, by_relation, of_models
 from tidemark.read.log import IN_FORCE
 from tidemark.read.mirrors import operated_sources
@@ -14,7 +15,7 @@ from tidemark.read.project import Entity, KnownProject
 from tidemark.read.rejects import open_rejects_sql
 from tidemark.read.show import APART, next_command, notes
 from tidemark.read.status import Status
-from tidemark.read.tables import TableNotReadable, Tables, literal
+from tidemark.read.tables import TableNotReadable, Tables
 from tidemark.read.values import value_text
 from tidemark.read.versions import Change, Version, versions_of
 from tidemark.replicator.lag import Lag, read_lags, thinned
@@ -38,7 +39,7 @@ from tidemark.report.data import (
 if TYPE_CHECKING:
     from tidemark.replicator.metrics import SourceStatus
 
-# of an entity's columns those that changed most
+# those columns of an entity that changed most
 _COLUMNS = 10
 _NO_LOADS = {
     *("savepoint", "clean", "compact", "clone", "erase_key", "populate_manifest"),

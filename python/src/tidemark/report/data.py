@@ -1,4 +1,4 @@
-"""What the report shows, as models: their JSON Schema is the documentation of `report --json`."""
+"""The content of the report, as models: their JSON Schema documents `report --json`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class EntityRow(_Model):
 class RunRow(_Model):
     """When a run of an entity with an objective was completed.
 
-    Of runs that found nothing new, which have no commit, the last one.
+    Among runs that found nothing new, which have no commit, only the last one.
     """
 
     entity: str

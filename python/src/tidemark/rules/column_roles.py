@@ -1,4 +1,4 @@
-"""What becomes of the columns of an extract.
+"""The role of each column of an extract.
 
 The recorded names and their order win over the YAML's, so that reordering the YAML or changing the
 case of a name changes no hash; new columns come last, where a NULL leaves every hash as it was.

@@ -1,4 +1,4 @@
-"""What an entity is held to once a rollback has taken it back: names of columns, and its source."""
+"""The names of columns, and the source, that an entity has again after a rollback."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidemark.shapes.opened import Recorded, RecordedColumn, RecordedSource
 def recorded_back(now: Recorded, then: Recorded | None, named: Collection[str]) -> Recorded:
     """Return what an entity is held to at a commit that recorded `then`.
 
-    Of change events what is known of the source is as it was then, as what was undone is read
+    For change events, what is known of the source is as it was then, as what was undone is read
     again, and statements of it are judged anew; so are the names of columns, and the rule of ties
     that its rows are in order by. Whatever came since stays in the log.
 
@@ -61,7 +61,7 @@ def columns_back(
 ) -> list[RecordedColumn]:
     """Return the columns `now`, in their order, with the names that they had `then`.
 
-    They are known by what hashes know them as. Of one that has come since and whose name is taken
+    They are known by what hashes know them as. If one has come since and its name is taken
     by that, the values are kept as those of a dropped one.
 
     Example:

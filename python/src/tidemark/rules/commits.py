@@ -1,4 +1,4 @@
-"""What a run needs to know of an entity's commits, worked out from all their states.
+"""An entity's commits as a run needs them, worked out from all their states.
 
 States come in the order of `entity_states_sql()`: the last commit first, and its last state first.
 Where they are many, SQL works out the same.

@@ -1,4 +1,4 @@
-"""Whether a model's configuration still is the one that its log was made with.
+"""Is a model's configuration still the one that its log was made with?
 
 `recorded` is what the last commit recorded, `roles` what this run decides of the columns.
 """

@@ -1,4 +1,4 @@
-"""What becomes of the columns of change events, and of what orders them.
+"""The role of each column of change events, and the order of events.
 
 Unlike an extract's, a column that does not arrive is no drift: an event need not bring every
 column. One that the setting `columns` leaves out by now `stays` as it is: for what is stored no
@@ -431,7 +431,7 @@ def check_known_columns(
 ) -> None:
     """Refuse to make tables of columns that nothing tells.
 
-    Of the key alone the names are known, and a type that is guessed would stay.
+    Only the names of the key are known, and a type that is guessed would stay.
 
     Raises:
         DataError: Nothing tells the columns.
@@ -480,7 +480,7 @@ def new_in_schemas(roles: Roles, batch: Batch, recorded: Recorded | None) -> lis
         if recorded and told is not None:
             is_new = not any(name in told for name in sources)
         else:
-            # of lines that are read again nothing tells here whether their column was new then
+            # nothing tells here whether the column of lines that are read again was new then
             before = bool(numbers[False]) and min(numbers[False]) < first
             is_new = before and not (reads_again and is_known)
             if recorded and not is_new:
@@ -513,7 +513,7 @@ def identifying_names(
 ) -> list[str]:
     """Return the columns that an event is known by even where they are NULL.
 
-    Of all others only a value is, so that a source can gain columns without that old events look
+    For all others only a value is, so that a source can gain columns without that old events look
     new. A log that was begun otherwise keeps those that it had then.
 
     Example:

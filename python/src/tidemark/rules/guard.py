@@ -1,4 +1,4 @@
-"""What a load may take away and reject: more than that is let through by a person only."""
+"""Guards: how much a load may delete and reject, unless a person lets it through."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def deletes_too_much(cfg: Settings, figures: Figures) -> bool:
 def guarded_deletes(figures: Figures) -> dict[str, int]:
     """Return how many keys a load takes away (`deleted`), and of how many (`existing`).
 
-    Of a date that comes again that is of what there was by that date: with what it inserted, which
-    is deleted where it does not come again, and without what it deleted, which has been let
-    through. Of a scoped extract it is of the keys in the scopes that came.
+    For a date that comes again, that is of what there was by that date: with what it inserted,
+    which is deleted where it does not come again, and without what it deleted, which has been let
+    through. For a scoped extract it is of the keys in the scopes that came.
 
     Example:
         >>> guarded_deletes({"existing": 100, "rows_deleted": 30})
@@ -78,7 +78,7 @@ def most_rejects(cfg: Loaded, run: Run) -> float:
 def guarded_rejects(figures: Figures) -> dict[str, int]:
     """Return how many rows a load rejects (`rejected`), and of how many (`read`).
 
-    Of a date that comes again without those that it rejected before, which have been let through;
+    For a date that comes again, without those that it rejected before, which have been let through;
     of change events without the messages that are none of the table.
 
     Example:

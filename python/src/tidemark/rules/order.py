@@ -9,8 +9,8 @@ from typing import Any
 def numbered_files(files: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return files to read with the numbers that their lines are known and ordered by.
 
-    Of a file that was read before a new one the latter is higher, as what it has got is later than
-    all that was read. What a rollback has left to be read again comes first, in the order in which
+    If a file was read before, the latter is higher, as what it has got since is later than all that
+    was read. What a rollback has left to be read again comes first, in the order in which
     it was read first.
 
     Example:

@@ -1,4 +1,4 @@
-"""Which rules stop a load, and what is said of those that rows do not meet."""
+"""Rules that stop a load, and messages about rows that do not meet them."""
 
 from __future__ import annotations
 

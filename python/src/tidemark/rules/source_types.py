@@ -213,7 +213,7 @@ def ddl_columns(
     Args:
         columns: `tableChanges[].table.columns`.
         connector: The message's `source.connector`; without it the type names tell.
-        captured: Whether Tidemark captured it. Of another capture nothing tells how it writes
+        captured: Whether Tidemark captured it. Nothing tells how another capture writes
             bytes; unsigned bigint tells itself.
         ddl: The text of the statement.
     """

@@ -1,4 +1,4 @@
-"""What the text of a DDL statement says: which columns it renames and adds, and which tables."""
+"""The text of a DDL statement: the columns that it renames and adds, and its tables."""
 
 from __future__ import annotations
 

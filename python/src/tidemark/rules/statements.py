@@ -1,4 +1,4 @@
-"""What a DDL event says of the table of an entity, and what becomes of that by policy."""
+"""The effect of a DDL event on the table of an entity, by policy."""
 
 from __future__ import annotations
 

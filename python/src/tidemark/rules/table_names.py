@@ -1,4 +1,4 @@
-"""What the table of an entity is called where its events come from."""
+"""The name of an entity's table at the source of its events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds of the commits of an entity.
+"""Commits in order: which of them hold at a moment, and which ones a rollback undoes.
 
 A timeline is a list of commits in their order, each as `timeline_sql()` tells it: `commit_id`,
 `kind`, `business_date`, `source_commit_id`, which is where a rollback went to, and more.

@@ -1,4 +1,4 @@
-"""What dbt said: answers, counts, and messages without the words around them."""
+"""dbt's messages: answers, counts, and texts without the words around them."""
 
 from __future__ import annotations
 

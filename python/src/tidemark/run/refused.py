@@ -1,4 +1,4 @@
-"""What of the YAML dbt refuses without saying of which model."""
+"""YAML that dbt refuses without naming the model: the model is found."""
 
 from __future__ import annotations
 

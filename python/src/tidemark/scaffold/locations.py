@@ -178,7 +178,7 @@ def _with_family(
             others.append(template)
     location = family_of(list(members)) if len(members) > 1 else None
     if location is None or (len(templates) > 1 and location.replace("*", "") not in members):
-        # of files that all have a number a glob may be meant to name some
+        # if all files have a number, a glob may be meant to name some
         return templates, None
     if any(fnmatchcase(one, location.replace("[", "[[]")) for one in others):
         return templates, None

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tidemark.errors import ConfigError
+from tidemark.errors import ConfigError, first_line
 from tidemark.scaffold.inference import Column, field_name, infer_column, infer_json_column
 
 Format = Literal["csv", "json", "parquet"]
@@ -431,7 +431,7 @@ def _read_parquet(files: Sequence[Path], max_rows: int) -> Sample:
                     break
         except (arrow.ArrowException, OSError) as error:
             raise ConfigError(
-                f"{path} cannot be read as Parquet. Replace the file: {str(error).splitlines()[0]}"
+                f"{path} cannot be read as Parquet. Replace the file: {first_line(error)}"
             ) from error
         if len(rows) > max_rows:
             complete = False

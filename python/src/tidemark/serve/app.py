@@ -41,7 +41,7 @@ def application(live: Live, applying: Applying, keys: Keys) -> ASGIApp:
 
     def report(request: Request) -> Response:
         mark, found = live.report()
-        # of many entities it is megabytes, which pydantic writes faster
+        # for many entities it is megabytes, which pydantic writes faster
         known = json.dumps({"mark": mark, "keys": live.keys()}, ensure_ascii=False)
         text = f'{known[:-1]}, "report": {found.model_dump_json()}}}'
         return Response(text, media_type="application/json")

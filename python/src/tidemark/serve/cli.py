@@ -35,8 +35,8 @@ _HOSTS = ("127.0.0.1", "::1")
 _PORT = 8247
 
 _EPILOG = """
-The page is for whoever opens the address that is printed, on this machine; of another machine it is
-reached through ssh -L. It only shows, unless --allow-actions. Ctrl-C ends it.
+Whoever opens the printed address on this machine sees the page. From another machine, use ssh -L.
+The page only shows things, unless you give --allow-actions. Ctrl-C ends it.
 
 \b
 Examples:
@@ -101,7 +101,7 @@ def serve(
         live = Live(project, options_of(where), days, log)
         applying = Applying(project.root, tidemark_home())
         click.echo(keys.address)
-        # of many entities it takes a while: it is begun before somebody asks
+        # for many entities it takes a while: it is begun before somebody asks
         threading.Thread(target=_read_ahead, args=(live,), daemon=True).start()
         if is_opened:
             # a browser of the terminal stays until it is left

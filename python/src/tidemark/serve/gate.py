@@ -1,4 +1,4 @@
-"""Who gets in: whoever has the token, at the right address, from the page itself.
+"""Access to the page: only with the token, at the right address, from the page itself.
 
 A page on the loopback can be reached by every program of the machine and, through a browser, by
 every site that somebody visits. So a request must name this address (a name that a site has pointed
@@ -19,10 +19,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ACTION_HEADER = "X-Tidemark-Token"
 MOST_BYTES = 4096
-"""Of the body of a request."""
+"""Limit for the body of a request."""
 
 POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-"""Of what is no page: a browser that shows it runs and fetches nothing."""
+"""For answers that are no page: a browser that shows them runs and fetches nothing."""
 
 _HEADERS = {
     "Cache-Control": "no-store",

@@ -91,7 +91,7 @@ class KeptTables(Tables):
     def stamp(self, path: str) -> Stamp:
         """Return what changes when a table gets a commit.
 
-        Of tables in object storage it is the version of `tidemark_commits`, which has each load.
+        For tables in object storage it is the version of `tidemark_commits`, which has each load.
         """
         if is_local(path):
             return stamp_of(path)

@@ -1,4 +1,4 @@
-"""What of Spark's SQL may cross to DuckDB, and in which form: all of it means the same there.
+"""The part of Spark's SQL that DuckDB runs with the same meaning, and its form there.
 
     Spark SQL ─► tree ─► what is not in these tables declines, by name ─► DuckDB's SQL
 
@@ -469,7 +469,7 @@ def _format(node: exp.Expression) -> exp.Expression:
                 this=exp.EQ(this=of.copy(), expression=exp.Neg(this=_infinity())),
                 true=_text("-Infinity"),
             ),
-            # of those Java shows another form
+            # Java shows another form of those
             exp.If(this=least, true=_ends("format_string()")),
         ],
         default=pointed,

@@ -1,4 +1,4 @@
-"""What is not DuckDB's to answer."""
+"""The exception by which DuckDB leaves a query to Spark."""
 
 from __future__ import annotations
 

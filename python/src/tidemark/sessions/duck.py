@@ -1,4 +1,4 @@
-"""What a task does of a session of DuckDB: one composed query, whose views are text and files.
+"""A task of a session of DuckDB: one composed query, whose views are text and files.
 
     files, views ─► query ─► rows that are answered | a file that is kept | files of a table
 
@@ -450,7 +450,7 @@ def _typed_sql(db: Any, sql: str, columns: Columns) -> str:
         value = "null" if source is None else identifier(source)
         has = kind if source is None else found[source]
         if _WHOLE.sub("whole", has) != _WHOLE.sub("whole", kind):
-            # of a column of NULLs alone DuckDB knows no type
+            # DuckDB knows no type of a column of NULLs alone
             what = f"error({literal(end_with_reason('a value of another type'))})"
             value = f"case when {value} is not null then {what} end"
         typed.append(f"cast({value} as {kind}) as {identifier(name)}")

@@ -1,4 +1,4 @@
-"""Tables of whichever format the session has: it has one catalogue, of Delta or of Iceberg."""
+"""Tables in the format of the session: its catalogue is that of Delta or of Iceberg."""
 
 from __future__ import annotations
 

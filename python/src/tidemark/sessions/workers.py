@@ -275,7 +275,7 @@ class WorkersSession:
     def insert(self, sql: str) -> bool:
         """Append what an INSERT selects from views of a load; False: it is Spark's.
 
-        Of two that append at once both do, as Spark's own: it is not one whose rows depend on what
+        If two append at once, both do, as Spark's own: it is not one whose rows depend on what
         the table has.
         """
         run = self._run_in(sql)

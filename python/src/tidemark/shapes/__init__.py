@@ -1,1 +1,1 @@
-"""What the steps of a load hand on: the keys of their dicts, each said once."""
+"""Types of the dicts that the steps of a load hand on."""

@@ -1,4 +1,4 @@
-"""How what is derived from entities stands: kept feeds, kept intervals, entities in events."""
+"""Types of the state of derived tables: kept feeds, kept intervals, tables of one schema."""
 
 from __future__ import annotations
 

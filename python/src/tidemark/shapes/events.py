@@ -1,4 +1,4 @@
-"""What a batch of change events tells, and the stretches that statements cut it into."""
+"""Types of a batch of change events, and of the stretches between its DDL events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a load is made with, step by step: source, staged, derived, committed."""
+"""Types of a load, step by step: source, staged, derived, committed."""
 
 from __future__ import annotations
 

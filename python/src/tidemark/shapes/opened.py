@@ -1,4 +1,4 @@
-"""What every step of a load is handed: the entity as it stands, and what was asked of the run."""
+"""Types of an opened entity: its state, its commits, and the options of the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the columns of an extract or of change events."""
+"""Types of the roles of columns, of an extract or of change events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is configured with, as `tidemark.model` has judged it and macros add to it."""
+"""Types of a model's settings, as `tidemark.model` has judged them and macros complete them."""
 
 from __future__ import annotations
 

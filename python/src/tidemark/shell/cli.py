@@ -24,13 +24,13 @@ from tidemark.options import (
 from tidemark.run.options import RunOptions, prepare_environment, project_options
 
 _EPILOG = """
-Commands are typed as after `tidemark`: run, test, changes, history, status, rejects, diff, check, …
-and sql, reload, help, exit. What is typed is kept in shell_history in TIDEMARK_HOME, but for
-`erase`. While the shell is open it has the embedded metastore: other runs of that TIDEMARK_HOME
-wait.
+Type commands without `tidemark`: run, test, changes, history, status, rejects, diff, check, …, and
+also sql, reload, help, exit. The shell keeps what you type in shell_history in TIDEMARK_HOME,
+except for `erase`. While the shell is open, it holds the embedded metastore. Other runs of that
+TIDEMARK_HOME wait.
 
-From a pipe each line is a command, and the first that fails ends the shell with its exit code,
-which is said. A `plan` that has changes does not fail, nor does a `diff`.
+From a pipe, each line is a command. The first command that fails ends the shell, which names its
+exit code. A `plan` with changes does not fail, and neither does a `diff`.
 
 \b
 Exit codes:

@@ -155,7 +155,7 @@ def _values(
 
 def _in_sql(text: str, names: Names) -> list[Suggestion]:
     begun = re.findall(r"\w*$", text)[0]
-    # of the tables that the query names, else of none: all columns of all would help nobody
+    # those of the tables that the query names, else none: all columns of all would help nobody
     mentioned = {re.sub(r"__(log|history)$", "", word) for word in re.findall(r"\w+", text)}
     columns = {column: name for name in sorted(mentioned) for column in names.columns(name)}
     return _beginning(begun, {**dict.fromkeys(names.tables, "table"), **columns})

@@ -1,4 +1,4 @@
-"""What a project's entities, columns and dates are called: what the shell completes."""
+"""The names of entities and columns, and the dates, that the shell completes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mends a file of a table that is cut, damaged or gone."""
+"""Cures for a file of a table that is cut, damaged or gone."""
 
 from __future__ import annotations
 

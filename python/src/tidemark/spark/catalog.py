@@ -1,4 +1,4 @@
-"""What the session's catalog has, asked of the JVM: a statement costs more than its answer."""
+"""The session's catalog, asked in the JVM: a statement costs more than its answer."""
 
 from __future__ import annotations
 

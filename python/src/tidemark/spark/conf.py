@@ -1,4 +1,4 @@
-"""What the user's own Spark installation sets: spark-defaults.conf."""
+"""Settings of the user's own Spark installation: spark-defaults.conf."""
 
 from __future__ import annotations
 

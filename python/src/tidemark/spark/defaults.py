@@ -59,7 +59,7 @@ DEFAULTS = (
     Default(
         "spark.sql.shuffle.partitions",
         "16",
-        "Spark joins small partitions but does not part large ones: 16 keep ten million rows in "
+        "Spark joins small partitions but does not split large ones; 16 keep ten million rows in "
         "memory",
         local=True,
     ),
@@ -72,7 +72,7 @@ DEFAULTS = (
     Default(
         "spark.sql.maxConcurrentOutputFileWriters",
         "4",
-        "a commit writes a date or a few: as many files at once need no sort by date",
+        "a commit writes one date or a few; with a file open for each, it need not sort",
     ),
     Default(
         "spark.hadoop.parquet.page.verify-checksum.enabled",
@@ -95,7 +95,7 @@ DEFAULTS = (
         Default(
             f"spark.{kept}",
             "50",
-            "of 1000 a process that loads for weeks would keep the plans in its memory",
+            "with Spark's 1000, a process that loads for weeks keeps their plans in its memory",
             local=True,
         )
         for kept in ("sql.ui.retainedExecutions", "ui.retainedJobs", "ui.retainedStages")
@@ -103,7 +103,7 @@ DEFAULTS = (
     Default(
         "spark.sql.ui.explainMode",
         "simple",
-        "to describe plans for a user interface that is not there takes a tenth of a small run",
+        "plans described for a user interface that is off cost a tenth of a small run",
         local=True,
     ),
     Default(

@@ -37,8 +37,8 @@ def list_files(session: SparkSession, path: str) -> list[dict[str, Any]]:
             with `_` or `.` (Spark's own rule for what is data; to it `_day=1` is a partition).
 
     Returns:
-        Of each file also its `depth`: how many folders it lies below what matches the path, 0 if it
-        does itself.
+        Each file also has its `depth`: how many folders it lies below what matches the path, 0 if
+        it matches itself.
     """
     jvm: Any = session.sparkContext._jvm
     configuration = session._jsparkSession.sessionState().newHadoopConf()

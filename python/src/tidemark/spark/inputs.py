@@ -1,4 +1,4 @@
-"""What a query reads: files, and tables of Delta by their versions."""
+"""The inputs of a query: files, and tables of Delta by their versions."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Row = dict[str, Any]
 TableVersion = tuple[str, int]
 """Which table has a name, and its version: a table that was made anew has another id."""
 
-# of a part that has more, macros ask Spark: a process that lives for months is not to hold them
+# if a part has more, macros ask Spark: a process that lives for months is not to hold them
 _MOST = 500
 
 
@@ -37,7 +37,7 @@ class KnownRows:
     def rows(self, table: str, state: TableVersion | None, key: str) -> list[Row] | None:
         """Return the rows of a key, the last appended first; None if they are not known.
 
-        Of many rows these are the last ones, as many as are kept.
+        If there are many rows, these are the last ones, as many as are kept.
 
         Args:
             table: Its name.

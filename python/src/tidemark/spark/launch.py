@@ -69,7 +69,7 @@ def quietly() -> None:
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    # of a JVM that is gone it tells the root logger, as what goes wrong is raised anyway
+    # if a JVM is gone, it tells the root logger, as what goes wrong is raised anyway
     return Path(record.pathname).parent.name != "py4j"
 
 

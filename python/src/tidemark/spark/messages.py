@@ -14,7 +14,7 @@ from tidemark.hashing.recipe import PEPPER_VARIABLE
 from tidemark.home import tidemark_home
 
 _SHORTEST_SECRET = 4
-"""Of a shorter one messages would be full, and it is none."""
+"""A shorter one would stand in many messages, and is none."""
 MAX_LINES = 12
 MAX_CHARACTERS = 3000
 

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 _FOLDER = "unit_tests_"
 _EPILOG = """
-The tables of your project are neither read nor written: each test has tables of its own in a folder
-that is removed at the end. Hooks, grants and the webhook are left out.
+Tests do not read or write the tables of your project. Each test has its own tables, in a folder
+that is removed at the end. Hooks, grants and the webhook do not run.
 
 \b
 Exit codes:
   0    all tests pass
   1    a test fails
-  2    nothing could be run: the project or a test is not as it is to be, Java is missing
+  2    nothing could be run: the project or a test is wrong, Java is missing
 
 \b
 Examples:

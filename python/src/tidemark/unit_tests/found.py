@@ -1,4 +1,4 @@
-"""What is found after a step: rows of the model's tables, read as they lie or by the macros."""
+"""Rows that are found after a step, read from the model's tables or by the macros."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tidemark.engine.quoted import identifier, literal
 from tidemark.engine.types import known_type
-from tidemark.errors import ConfigError
+from tidemark.errors import ConfigError, first_line
 from tidemark.model.settings.unit_tests import Given, Row
 from tidemark.read.values import json_value, value_text
 from tidemark.unit_tests.cases import Case
@@ -170,9 +170,8 @@ def _write_parquet(case: Case, rows: Sequence[Row], path: Path) -> None:
         with duckdb.connect() as db:
             db.execute(f"copy ({select}{limit}) to {literal(str(path))} (format parquet)")
     except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
         raise ConfigError(
-            f"the given rows cannot be written as Parquet. Correct them: {reason}"
+            f"the given rows cannot be written as Parquet. Correct them: {first_line(error)}"
         ) from error
 
 

@@ -21,7 +21,7 @@ from tidemark.spark.launch import CATALOGUE
 from tidemark.unit_tests.cases import Case
 from tidemark.unit_tests.landing import location_of
 
-# of a profile: where tables lie, what knows them, and on which machines Spark runs
+# parts of a profile: where tables lie, what knows them, and on which machines Spark runs
 _NOT_OURS = re.compile(
     r"warehouse|metastore|javax\.jdo|spark\.master|spark\.submit|eventLog|"
     r"spark\.sql\.catalog\.(?!spark_catalog$)|spark\.hadoop\.fs\."

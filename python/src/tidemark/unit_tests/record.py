@@ -19,7 +19,7 @@ from tidemark.unit_tests.found import Found
 from tidemark.unit_tests.rows import rows_of
 
 _USUAL = ("_operation", "_business_date", "_reject_reason", "_valid_from", "_valid_to")
-"""Of our own columns those that a reader wants to see, where a test names none."""
+"""Those of our own columns that a reader wants to see, if a test names none."""
 _WIDE = 10_000
 
 

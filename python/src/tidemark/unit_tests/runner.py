@@ -37,7 +37,7 @@ from tidemark.unit_tests.rows import rows_of, types_of
 
 # the date of events that have none
 _NO_DATE = dt.date(2026, 1, 1)
-# of more tests at a time than these, how many
+# how many, if there are more tests at a time than these
 _MOST_NAMED = 3
 # how the queries of one call of dbt are told apart
 _MARK = "-- tidemark unit test: "

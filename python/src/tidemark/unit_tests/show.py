@@ -16,7 +16,7 @@ from tidemark.read.values import shown_value
 from tidemark.unit_tests.differences import Difference, RowDifference
 from tidemark.unit_tests.runner import Failure, Result
 
-# of a table so many rows that differ are shown
+# so many rows of a table that differ are shown
 _MOST = 20
 _OK, _FAILED = ("passed", "green"), ("FAILED", "bold red")
 _NO_ROW = "no such row"

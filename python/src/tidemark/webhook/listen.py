@@ -1,4 +1,4 @@
-"""What a run of dbt did, told from its events as they come, and sent when it has ended."""
+"""A run of dbt, followed by its events: the summary is sent when it has ended."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt_common.exceptions import DbtDatabaseError
 from pyspark.sql import DataFrame, Row
 
+from tidemark.rules.quoted import literal
 from tidemark.spark.delta import create_table
 from tidemark.spark.messages import error_details, readable_error
 from tidemark.spark.session import count_statement, get_session, is_running
@@ -29,8 +30,7 @@ def _literal(value: Any) -> str:
         return str(value)
     if isinstance(value, dt.datetime):
         value = value.isoformat(sep=" ")
-    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    return literal(str(value))
 
 
 class SessionConnection(SparkConnectionWrapper):

@@ -1,1 +1,1 @@
-"""Whether a database can be captured: asked before anything runs."""
+"""Checks of a database before anything runs: can it be captured?"""

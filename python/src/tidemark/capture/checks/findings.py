@@ -1,4 +1,4 @@
-"""What a check has found, and what is asked the same way of every database."""
+"""Findings of checks, and the questions that every database is asked in the same way."""
 
 from __future__ import annotations
 

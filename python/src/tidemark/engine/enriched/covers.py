@@ -1,4 +1,4 @@
-"""Which models of enriched events the engine can take, as their configuration tells."""
+"""The models of enriched events that the engine can load, judged by their configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bytes of files tell of how they are to be read as lines."""
+"""How the bytes of files are to be read as lines."""
 
 from __future__ import annotations
 

@@ -320,7 +320,7 @@ def claimed_sql(batch: Batch, manifest: Target, etl: int) -> str:
         "expires_at": f"make_timestamptz({etl + batch.ttl_micros})",
         "_commit_id": f"cast({batch.commit_id} as bigint)",
     }
-    # of copies the earliest stays
+    # the earliest of copies stays
     stays = "min" if "natural_in_batch" in batch.deduplicate else "max"
     return (
         f"select {_named(values, manifest)}\n"

@@ -60,7 +60,7 @@ def asked_of(cfg: Mapping[str, Any], roles: Mapping[str, Any], source: Mapping[s
         is_sequenced=bool(cfg["sequence_by"]),
         ordering=tuple(str(one["name"]) for one in roles["columns"] if one.get("orders")),
         by_content=bool(source["by_content"]),
-        # of what was opened the line is not there, and what stops a load tells more than its reason
+        # what was opened has no line any more, and what stops a load tells more than its reason
         takes_rejects=cfg["on_reject"] != "fail" and not source["prefiltered"],
     )
 
@@ -201,7 +201,7 @@ def _reason(batch: Batch) -> str:
             none = no_value_sql(f"{side}{number}", column.type, encoding)
             if none is None:
                 continue
-            # of a row that is gone the key counts
+            # the key of a row that is gone counts
             counts = side == "b" or number in keys or not keys
             of_rows = "" if counts else "op <> 'd' and "
             shown = BEFORE + column.name if side == "b" else column.name

@@ -1,4 +1,4 @@
-"""What one batch of change events is read from and written with."""
+"""The input and output of one batch of change events."""
 
 from __future__ import annotations
 

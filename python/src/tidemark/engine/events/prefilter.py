@@ -200,7 +200,7 @@ def _opened_sql() -> str:
         "or op = '\"m\"' or op is null and (starts_with(status, '\"') "
         "or names[1] = ['ts_ms'] and ts_ms is not null)"
     )
-    # of a case each condition is judged where those before it do not hold, else everywhere
+    # in a case, each condition is judged where those before it do not hold, else everywhere
     return f"""select
     num, db, schema, if("table" is null or op is null or is_odd, null, "table") as "table",
     line, json_extract_string(landed_id, '$') as landed_id,

@@ -228,7 +228,7 @@ MOVED = "op <> 'd' and coalesce(before_kh <> kh, false)"
 """A condition on an event: its row has changed its key."""
 
 
-def continued_sql(files: str, columns: Sequence[str], log: Target) -> str:
+def continued_sql(files: str, log: Target) -> str:
     """Return a query with a row if the log has moves of a transaction that goes on here.
 
     Events without transaction are of one: a departure goes on with it where a row has moved to its

@@ -222,7 +222,7 @@ def _parse_canonical(db: Any, batch: Batch) -> bool:
     doubtful = "from parsed where doubt is not null"
     if not _one(db, f"select exists({doubtful})"):
         return True
-    # of members that none of the first lines has
+    # members that none of the first lines has
     db.execute(f"create temp table others as from lines semi join ({doubtful}) using (num)")
     db.execute("drop table lines")
     db.execute("alter table others rename to lines")
@@ -260,10 +260,9 @@ def _why_not(db: Any, batch: Batch, log: Target | None, known: Sequence[LogFile]
         return None
     files = [file.path for file in known]
     if files and _one(db, f"select coalesce(bool_or(op = 'd' or {MOVED}), false) from usable"):
-        written = _columns_of(db, files)
         if broken_file(db, files):
             return "a page of a file of the log is not as it was written"
-        if db.execute(continued_sql(parquet_sql(files), written, log)).fetchone():
+        if db.execute(continued_sql(parquet_sql(files), log)).fetchone():
             return "a transaction goes on in which a row has changed its key"
     return None
 

@@ -18,7 +18,7 @@ from tidemark.engine.types import (
 
 _DAYS = "0|-?[1-9][0-9]{0,5}"
 _COUNTS = {"millis": "0|-?[1-9][0-9]{0,14}", "micros": "0|-?[1-9][0-9]{0,17}"}
-# of what does not tell its unit, these are microseconds
+# if nothing tells the unit, these are microseconds
 _MICROS = "-?[1-9][0-9]{14,15}"
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _TIMES = ("timestamp", "timestamp_ntz")

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidemark.model.settings.rules import Name, Retention
+from tidemark.model.settings.constraints import Name, Retention
 
 
 class Scd2Settings(BaseModel):
@@ -17,21 +17,21 @@ class Scd2Settings(BaseModel):
     entity: Name | None = Field(
         default=None,
         description=(
-            "The cdc model whose history is kept as validity intervals; needed only where the "
-            "model refers to several."
+            "The cdc model whose history is kept as intervals. Needed only if the model refers "
+            "to several."
         ),
     )
     valid_from: Name | None = Field(
         default=None,
-        description="What the body calls the column where an interval begins: _valid_from.",
+        description=("The name in the body of the column where an interval begins: _valid_from."),
     )
     axes: list[Literal["business", "system"]] | None = Field(
         default=None,
         min_length=1,
         max_length=2,
         description=(
-            "What a row has bounds of: `[business]` (default), when it holds, or "
-            "`[business, system]`, also which commits knew it: `_known_from` and `_known_to`. "
+            "Which bounds a row has. `[business]` (default): when it holds. `[business, "
+            "system]`: also which commits knew it (`_known_from` and `_known_to`). "
             "tidemark.scd2() in the body follows this setting."
         ),
     )
@@ -47,14 +47,14 @@ class FeedSettings(BaseModel):
         ge=1,
         le=1024,
         description=(
-            "Into how many parts, by _key_hash, the changes of a day are laid out: more for feeds "
-            "that several runs or large commits write."
+            "How many parts, by _key_hash, the changes of a day have on disk. Take more for "
+            "feeds that several runs or large commits write."
         ),
     )
     feed_retention: Retention | None = Field(
         default=None,
         description=(
-            "How long changes are kept in the feed's table, such as 30 days: `clean` removes"
-            " older ones."
+            "How long changes stay in the feed's table, such as 30 days; `clean` removes older "
+            "ones."
         ),
     )

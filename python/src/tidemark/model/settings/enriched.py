@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidemark.model.settings.row_rules import RULES, RowRule
-from tidemark.model.settings.rules import (
+from tidemark.model.settings.constraints import (
     FINGERPRINT_IGNORE,
     DeduplicationStep,
     MaxRejectFraction,
@@ -15,6 +14,7 @@ from tidemark.model.settings.rules import (
     Names,
     Retention,
 )
+from tidemark.model.settings.row_rules import RULES, RowRule
 from tidemark.model.settings.unit_tests import UNIT_TESTS, UnitTest
 
 
@@ -28,8 +28,8 @@ class AtomicSettings(BaseModel):
         description=(
             "Files of enriched events (canonical TSV or self-describing JSON lines): a folder or "
             "glob, perhaps with {business_date}. Left out: the model's SQL yields lines (value), "
-            "or rows with the canonical columns and perhaps _reject_reason and _raw_payload, all "
-            "of which are one batch."
+            "or rows with the canonical columns and perhaps _reject_reason and _raw_payload. All "
+            "of them are one batch."
         ),
     )
     deduplicate: list[DeduplicationStep] | DeduplicationStep = Field(
@@ -40,30 +40,31 @@ class AtomicSettings(BaseModel):
             "synthetic_cross_batch",
         ],
         description=(
-            "Which steps are taken. natural: copies of an event (same id, same fingerprint) are "
-            "left out. synthetic: events that share an id get new ones. [] takes none. Without "
-            "natural_cross_batch a file that changes after it was read stops the run."
+            "Which steps of de-duplication are taken. natural: copies of an event (same id, same "
+            "fingerprint) are left out. synthetic: events that share an id get new ones. []: "
+            "none. Without natural_cross_batch a file that changes after it was read stops the "
+            "run."
         ),
     )
     fingerprint_ignore: Names = Field(
         default=FINGERPRINT_IGNORE,
         description=(
-            "Columns that a computed fingerprint leaves out, where an event has none: those in "
-            "which two deliveries of one event may differ."
+            "Columns in which two deliveries of one event may differ. If an event has no "
+            "fingerprint, one is computed without these columns."
         ),
     )
     manifest: Name | None = Field(
         default=None,
         description=(
-            "Table of the events that were taken, name or schema.name, where several models share "
+            "Table of the events that were loaded, name or schema.name, if several models share "
             "one. Left out: <model>__manifest."
         ),
     )
     manifest_ttl: Retention = Field(
         default="180 days",
         description=(
-            "How long, in etl time, copies of an event are recognised across batches; without "
-            "location, where each run has all events again, always."
+            "How long, in etl time, copies of an event are recognised across batches. Without "
+            "location each run has all events again, so they are always recognised."
         ),
     )
     on_reject: Literal["fail", "quarantine"] = Field(
@@ -75,14 +76,15 @@ class AtomicSettings(BaseModel):
     )
     max_reject_fraction: MaxRejectFraction = 0.5
     rejects_retention: Retention | None = Field(
-        default=None, description="How long `clean` leaves rejected lines. Left out: always."
+        default=None, description=("How long `clean` keeps rejected lines. Left out: always.")
     )
     engine: Literal["auto", "spark", "workers"] | None = Field(
         default=None,
         description=(
-            "What reads the lines. spark: Spark SQL, which can do everything. workers: DuckDB in"
-            " Spark's workers, faster, where it does the same; else Spark SQL, and why is told."
-            " auto: the same, and why is in the log. Left out: the var tidemark__engine, or auto."
+            "What reads the lines. spark: Spark SQL, which can do everything. workers: DuckDB in "
+            "Spark's workers, which is faster, wherever the result is the same; otherwise Spark "
+            "SQL, and the console says why. auto: the same, but only the log says why. Left out: "
+            "the var tidemark__engine, or auto."
         ),
     )
     rules: list[RowRule] = Field(default=[], description=RULES)
@@ -97,8 +99,8 @@ class ShredSettings(BaseModel):
     registry: Name | None = Field(
         default=None,
         description=(
-            "Folder of JSON Schemas, vendor/name/format/version: data is checked against them, and "
-            "they give the columns where the YAML has none."
+            "Folder of JSON Schemas, vendor/name/format/version. Data is checked against them. "
+            "They also give the columns that the YAML does not declare."
         ),
     )
     on_reject: Literal["fail", "quarantine"] = Field(
@@ -110,5 +112,5 @@ class ShredSettings(BaseModel):
     )
     max_reject_fraction: MaxRejectFraction = 0.5
     rejects_retention: Retention | None = Field(
-        default=None, description="How long `clean` leaves rejected data. Left out: always."
+        default=None, description=("How long `clean` keeps rejected data. Left out: always.")
     )

@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from tidemark.model.settings.constraints import ROWS_NEED_A_SEQUENCE, Name, Names, Retention
 from tidemark.model.settings.extracts import (
     ColumnsExcluded,
     ColumnsIncluded,
     LogSettings,
     Policy,
 )
-from tidemark.model.settings.rules import ROWS_NEED_A_SEQUENCE, Name, Names, Retention
 
 
 class DdlPolicies(BaseModel):
@@ -23,23 +23,24 @@ class DdlPolicies(BaseModel):
     add_column: Policy = Field(
         default="apply",
         description=(
-            "apply: the column is added, and its default fills the rows that are there, as "
-            "updates (of MySQL and MariaDB also what NOT NULL without one gives them, unless that "
-            "is a date). fail: also for a column that comes without a DDL event, unless declared."
+            "apply: the column is added. Its default fills the rows that are there, as updates. "
+            "In MySQL and MariaDB a NOT NULL column without default has an implicit one, which "
+            "fills them too, unless it is a date. fail: also for a column that comes without a "
+            "DDL event, unless it is declared."
         ),
     )
     drop_column: Policy = Field(
         default="ignore",
         description=(
-            "apply: the column leaves the current table; the log keeps it. ignore: it stays, until "
-            "another one takes its name."
+            "apply: the column leaves the current table; the log keeps it. ignore: it stays, "
+            "until another column takes its name."
         ),
     )
     rename_column: Policy = Field(
         default="apply",
         description=(
-            "apply: the column is renamed wherever it is stored, unless the YAML declares the old "
-            "name; its values stay."
+            "apply: the column is renamed wherever it is stored, and keeps its values, unless "
+            "the YAML declares the old name."
         ),
     )
     widen_column: Policy = Field(
@@ -51,24 +52,25 @@ class DdlPolicies(BaseModel):
     change_type: Policy = Field(
         default="fail",
         description=(
-            "A type that is not a wider one. ignore, apply: values go on as the type that is "
-            "stored, and one that it cannot hold is a reject. A declared data_type comes first."
+            "For a type that is not wider. ignore, apply: values are stored in the type that the "
+            "column has; a value that does not fit is a reject. A declared data_type comes "
+            "first."
         ),
     )
     rename_table: Policy = Field(
         default="apply",
         description=(
-            "apply: the entity follows the table to its new name, until another table takes the "
-            "old one: the entity is that one then."
+            "apply: the entity follows the table to its new name. If another table takes the old "
+            "name later, the entity is that table from then on."
         ),
     )
     create_table: Policy = Field(
         default="apply",
         description=(
-            "apply: the columns are noted; those that are new are a matter of add_column. Of "
-            "canonical events all are made, also those that no row brings; of Debezium's one comes "
-            "with the first row that has it, as its DDL names columns that a capture leaves out, "
-            "too."
+            "apply: the columns are noted; add_column says what happens to new ones. From "
+            "canonical events all columns are made, even if no row has them. From Debezium a "
+            "column is made with the first row that has it, because its DDL also names columns "
+            "that the capture leaves out."
         ),
     )
     drop_table: Policy = Field(
@@ -114,14 +116,14 @@ class EventSettings(LogSettings):
         default="debezium",
         description=(
             "debezium: JSON envelopes of Debezium. canonical: events in Tidemark's own columns "
-            "(`tidemark schema --events`). rows: rows that are upserts in the order of "
-            "sequence_by, deletes told by apply_as_deletes."
+            "(`tidemark schema --events`). rows: each row is an upsert, in the order of "
+            "sequence_by, or a delete by apply_as_deletes."
         ),
     )
     table: Name | None = Field(
         default=None,
         description=(
-            "The table of the stream that this entity is, with or without database and schema: "
+            "Which table of the stream this entity is, with or without database and schema: "
             "inventory.customers. Left out: the source must have events of one table only."
         ),
     )
@@ -129,43 +131,43 @@ class EventSettings(LogSettings):
         default=[],
         description=(
             "Columns or SQL expressions that order the events of a key. Left out: the order of "
-            "arrival, or _sequence_num where canonical events have one. format: rows needs it."
+            "arrival, or _sequence_num if canonical events have it. format: rows needs it."
         ),
     )
     on_tie: Literal["later", "reject", "content"] = Field(
         default="later",
         description=(
-            "What decides where events of a key have an equal sequence_by and an equal position in "
-            "the source. later: the one that arrived last wins. reject: the first one counts, and "
-            "those with other values are rejects. content: the same one wins in whatever order "
-            "they arrive."
+            "Which event wins if several events of a key have an equal sequence_by and an equal "
+            "position in the source. later: the one that arrived last. reject: the first one; "
+            "events with other values are rejects. content: the same one in any order of "
+            "arrival."
         ),
     )
     apply_as_deletes: Name = Field(
         default="_operation = 'DELETE'",
-        description="SQL condition for events that delete. format: rows: none, unless given.",
+        description=("SQL condition for events that delete. With format: rows it has no default."),
     )
     apply_as_truncates: Name = Field(
         default="_operation in ('TRUNCATE', 'TRUNCATE_TABLE')",
         description=(
-            "SQL condition for events that delete all rows, beside TRUNCATE and TRUNCATE_TABLE, "
-            "which always do. format: rows: none, unless given."
+            "SQL condition for further events that delete all rows. TRUNCATE and TRUNCATE_TABLE "
+            "always do. With format: rows it has no default."
         ),
     )
     ignore_null_updates: Chosen = Field(
         default=False,
         description=(
-            "true, or a choice of columns: NULL in an update says nothing of the column, which "
-            "keeps its value, and NULL in a field of a struct nothing of that field (_unsupplied "
-            "has it as address.city)."
+            "true, or a choice of columns. A NULL in an update then says nothing, and the column "
+            "keeps its value. A NULL in a field of a struct says nothing of that field "
+            "(_unsupplied has it as address.city)."
         ),
     )
     columns: Chosen = Field(
         default=True,
         description=(
             "Which columns of the events are stored: true (all), a list, {include: […]} or "
-            "{exclude: […]}. The key must be among them. A column that is left out later stays "
-            "as it is, NULL in rows that are new, until it is named again; a table without "
+            "{exclude: […]}. The key must be among them. If you leave out a column later, it "
+            "stays as it is, and is NULL in new rows, until you name it again. A table without "
             "unique_key keeps its choice."
         ),
     )
@@ -173,9 +175,9 @@ class EventSettings(LogSettings):
         default=True,
         description=(
             "Which columns begin a new version in scd2 when they change: true (all that are "
-            "compared), a list, {include: […]} or {exclude: […]}. Of the others a version has the "
-            "last value. The row of a version is compared with that of the one before it, "
-            "sensitive values too, whatever changed_columns says."
+            "compared), a list, {include: […]} or {exclude: […]}. Other columns have their last "
+            "value of the version. Versions are compared by their rows, sensitive values too, "
+            "whatever changed_columns says."
         ),
     )
     ddl: DdlPolicies = Field(
@@ -201,14 +203,14 @@ class EventSettings(LogSettings):
     staging_retention: Retention | None = Field(
         default=None,
         description=(
-            "How long `clean` leaves events in staging. Without unique_key the last two batches "
-            "stay, by which events that come again are counted. Left out: always."
+            "How long `clean` keeps events in staging. Without unique_key the last two batches "
+            "stay, because events that come again are recognised by them. Left out: always."
         ),
     )
     unavailable_value: Name = Field(
         default="__debezium_unavailable_value",
         description=(
-            "What Debezium sends for a value that the database did not log; the connector's "
+            "What Debezium sends for a value that the database did not log: the connector's "
             "unavailable.value.placeholder. hex:… gives its bytes."
         ),
     )

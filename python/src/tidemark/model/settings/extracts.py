@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidemark.model.settings.row_rules import RULES, RowRule
-from tidemark.model.settings.rules import (
+from tidemark.model.settings.constraints import (
     FORBID_WHERE_NO_LOCATION,
     NO_PEPPER_FOR_STORED_HASHES,
     MaxRejectFraction,
@@ -16,6 +15,7 @@ from tidemark.model.settings.rules import (
     OptionValue,
     Retention,
 )
+from tidemark.model.settings.row_rules import RULES, RowRule
 from tidemark.model.settings.unit_tests import UNIT_TESTS, UnitTest
 
 
@@ -42,7 +42,7 @@ class LogSettings(BaseModel):
     hash: Literal["md5", "sha256"] = Field(
         default="md5",
         description=(
-            "Hash of keys and rows. md5 is sound for finding changes, sha256 where policy "
+            "Hash of keys and rows. md5 is good enough to find changes; take sha256 if a policy "
             "asks for it. A change needs `rehash` or --full-refresh."
         ),
     )
@@ -69,62 +69,63 @@ class LogSettings(BaseModel):
     on_reject: Literal["fail", "quarantine"] = Field(
         default="fail",
         description=(
-            "What happens to rows that cannot be taken (NULL or duplicate key, failed cast, "
-            "broken not_null). fail: stop before anything is written. quarantine: write them "
-            "to <entity>__rejects and go on; the run says how many for which reason, and where "
-            "they are."
+            "What happens to rows that cannot be used (NULL or duplicate key, failed cast, "
+            "broken not_null). fail: stop before anything is written. quarantine: write them to "
+            "<entity>__rejects and go on; the run says how many there are for each reason."
         ),
     )
     max_reject_fraction: MaxRejectFraction = 0.5
     feed_images: list[Literal["change", "pre", "post"]] | Literal["change", "pre", "post"] = Field(
         default=["change", "pre", "post"],
         description=(
-            "What the change feed shows of a change, where the query does not say it: the new"
-            " values of the columns that changed, the row before, the row after."
+            "What the change feed shows for a change, if the query does not choose: the new "
+            "values of the columns that changed (change), the row before (pre), the row after "
+            "(post)."
         ),
     )
     feed_retention: Retention | None = Field(
         default=None,
         description=(
-            "How long changes can be asked of the change feed, such as '30 days'; `clean` draws "
-            "the line. Left out: always."
+            "How far back you can ask the change feed, such as '30 days'; `clean` draws the "
+            "line. Left out: always."
         ),
     )
     superseded_retention: Retention | None = Field(
         default=None,
         description=(
-            "How long `clean` leaves log rows that a correction replaced, and the logs that a full "
-            "refresh or a rehash replaced. Left out: always."
+            "How long `clean` keeps log rows that a correction replaced, and the logs that a "
+            "full refresh or a rehash replaced. Left out: always."
         ),
     )
     history_retention: Retention | None = Field(
         default=None,
         description=(
-            "How long `clean` leaves rows of the history that later ones followed. Never the rows "
-            "of the current table. Left out: always. Needs a unique_key."
+            "How long `clean` keeps rows of the history that later ones followed. It never "
+            "removes rows of the current table. Left out: always. Needs a unique_key."
         ),
     )
     rejects_retention: Retention | None = Field(
         default=None,
         description=(
-            "How long `clean` leaves rejects; those of the last load of a date stay, as a late "
-            "date needs them. Left out: always."
+            "How long `clean` keeps rejects. Those of the last load of a date stay, because a "
+            "late date needs them. Left out: always."
         ),
     )
     write_mode: Literal["copy_on_write", "merge_on_read"] = Field(
         default="copy_on_write",
         description=(
-            "copy_on_write: a change writes the files again that it touches. merge_on_read: it "
-            "marks rows in them (deletion vectors) until `compact` writes them. file_format: delta."
+            "copy_on_write: a change writes each file again that has one of its rows. "
+            "merge_on_read: it marks rows in these files (deletion vectors), until `compact` "
+            "writes them. Only for file_format: delta."
         ),
     )
     engine: Literal["auto", "spark", "workers"] | None = Field(
         default=None,
         description=(
-            "What compares an extract, or change events, with what stood before. spark: Spark SQL,"
-            " which can do everything. workers: DuckDB in Spark's workers, faster, where it does"
-            " the same; else Spark SQL, and why is told. auto: the same, and why is in the log."
-            " Left out: the var tidemark__engine, or auto."
+            "What does a load. spark: Spark SQL, which can do everything. workers: DuckDB in "
+            "Spark's workers, which is faster, wherever the result is the same; otherwise Spark "
+            "SQL, and the console says why. auto: the same, but only the log says why. Left out: "
+            "the var tidemark__engine, or auto."
         ),
     )
     rules: list[RowRule] = Field(default=[], description=RULES)
@@ -154,8 +155,8 @@ class Scope(BaseModel):
 
     columns: Names = Field(
         description=(
-            "Columns of the model, each in unique_key or compared as it is: neither sensitive nor "
-            "with compare_as. NULL is a value like others."
+            "Columns of the model. Each is in unique_key or is compared as it is; it is not "
+            "sensitive and has no compare_as. NULL is a value like others."
         ),
     )
 
@@ -170,18 +171,18 @@ class ExtractSettings(LogSettings):
 
     extract: Literal["full", "delta"] = Field(
         description=(
-            "What an extract holds. full: every row, so a key that is gone is a delete. "
-            "delta: only rows that may have changed, so a key that is gone was not supplied. "
-            "A change holds from the next date on."
+            "What an extract holds. full: every row, so a missing key was deleted. delta: only "
+            "rows that may have changed, so a missing key was not supplied. A change holds from "
+            "the next date on."
         ),
     )
     scope: Scope | None = Field(
         default=None,
         description=(
-            "For extract: full. An extract is complete only for the values of these columns that "
-            "it holds, such as {columns: [region]}. Rows of other values were not supplied, and "
-            "stay. A scope that is added or taken out holds from the next date on; other columns "
-            "need a new log. Left out: an extract holds every row."
+            "For extract: full. An extract is complete only for the values that it holds in "
+            "these columns, such as {columns: [region]}. Rows with other values were not "
+            "supplied, and stay. A scope that you add or take out holds from the next date on; "
+            "other columns need a new log. Left out: an extract holds every row."
         ),
     )
     location: Name | None = Field(
@@ -199,41 +200,42 @@ class ExtractSettings(LogSettings):
     options: dict[str, OptionValue] = Field(
         default={},
         description=(
-            "Spark reader options for location, such as sep, nullValue, encoding, dateFormat."
-            " CSV starts from a header, UTF-8 and RFC 4180 quotes; an empty field is NULL, a "
-            "quoted empty one is ''. A CSV file in another encoding needs encoding: windows-1252 "
-            "or the like; JSON lines are UTF-8. What would have no effect, such as locale, is "
-            "refused: values are read as texts and cast by Spark SQL."
+            "Spark reader options for location, such as sep, nullValue, encoding, dateFormat. "
+            "CSV has a header, UTF-8 and RFC 4180 quotes by default; an empty field is NULL, a "
+            "quoted empty one is ''. For a CSV file in another encoding write, for example, "
+            "encoding: windows-1252. JSON lines are UTF-8. Options without effect, such as "
+            "locale, are refused, because values are read as text and cast by Spark SQL."
         ),
     )
     compare: ColumnsIncluded | ColumnsExcluded | None = Field(
         default=None,
         description=(
-            "Which columns are compared: {include: […]} or {exclude: […]}, of which ignore is the "
-            "short form; left out, all. The others are carried, and make no versions. With include "
-            "a column that appears later makes none. A column may be named before it exists."
+            "Which columns are compared: {include: […]} or {exclude: […]}. ignore is the short "
+            "form of exclude. The other columns are carried, and make no versions. With include, "
+            "this holds for columns that appear later, too. You may name a column before it "
+            "exists. Left out: all columns."
         ),
     )
     stored_hashes: bool = Field(
         default=False,
         description=(
-            "true: the model supplies _key_hash and _row_hash itself, and they are taken as "
-            "they are."
+            "true: the model itself supplies _key_hash and _row_hash, which are taken as they are."
         ),
     )
     tag_unchanged: bool = Field(
         default=False,
         description=(
-            "true: every row of the current table carries its operation for the last business"
-            " date, so N (unchanged) and X (not supplied) too. false: only changed rows are "
-            "written, which is cheaper."
+            "true: every row of the current table has its operation for the last business date, "
+            "also N (unchanged) and X (not supplied). false: only changed rows are written, "
+            "which is cheaper."
         ),
     )
     effective_from: str | None = Field(
         default=None,
         description=(
-            "The column of dates or timestamps that says since when a row holds. Intervals of scd2 "
-            "begin there where it moved forward, else, and with a delete, at the business date."
+            "The column of dates or timestamps that says since when a row holds. An interval of "
+            "scd2 begins at its value, if that is later than the begin of the version before. "
+            "Otherwise, and for a delete, it begins at the business date."
         ),
     )
     max_delete_fraction: float = Field(
@@ -241,10 +243,11 @@ class ExtractSettings(LogSettings):
         ge=0,
         le=1,
         description=(
-            "Delete-storm guard: a full extract that is empty, or would delete more than this part "
-            "of the current table (of a date that comes again, of what there was by it), stops the "
-            "run, until --vars 'allow_deletes: true' lets it through once. With scope it is a part "
-            "of the rows in the scopes that came, and an empty extract deletes nothing."
+            "Guard of deletes (delete storm). A full extract that is empty, or would delete more "
+            "than this part of the current table, stops the run. --vars 'allow_deletes: true' "
+            "lets it through once. For a date that comes again, the part is of the rows of that "
+            "date. With scope, it is of the rows in the scopes that came, and an empty extract "
+            "deletes nothing."
         ),
     )
 

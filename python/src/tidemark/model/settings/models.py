@@ -6,17 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidemark.model.settings.derived import FeedSettings, Scd2Settings
-from tidemark.model.settings.enriched import AtomicSettings, ShredSettings
-from tidemark.model.settings.events import EventSettings
-from tidemark.model.settings.extracts import ExtractSettings
-from tidemark.model.settings.rules import (
+from tidemark.model.settings.constraints import (
     FEED_HAS_ITS_LAYOUT,
     KEY_BY_EXTRACT,
     ONE_LAYOUT,
     Name,
     Names,
 )
+from tidemark.model.settings.derived import FeedSettings, Scd2Settings
+from tidemark.model.settings.enriched import AtomicSettings, ShredSettings
+from tidemark.model.settings.events import EventSettings
+from tidemark.model.settings.extracts import ExtractSettings
 
 
 class TidemarkModelConfig(BaseModel):

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from tidemark.model.settings.rules import Name
+from tidemark.model.settings.constraints import Name
 
 RULES = (
-    "Rules that each row is held to when it is staged, before anything is written. A column has "
-    "its own under its meta.tidemark.rules; dbt's constraints of type check are rules, too."
+    "Rules that each row must meet when it is staged, before anything is written. Rules of a "
+    "column stand under its meta.tidemark.rules. dbt's constraints of type check are rules, too."
 )
 OnFail = Literal["warn", "quarantine", "fail"]
 
@@ -36,7 +36,7 @@ class LookUp(BaseModel):
     )
     fields: list[Name] = Field(
         default=[],
-        description="The columns of the other table that they are looked up in, in their order.",
+        description=("The columns of the other table, in the same order."),
     )
 
 
@@ -51,8 +51,8 @@ class RowRule(BaseModel):
     check: Name | None = Field(
         default=None,
         description=(
-            "An SQL condition of the columns, such as amount >= 0. As with CHECK in SQL a row "
-            "fails where it is false: NULL is no failure."
+            "An SQL condition of the columns, such as amount >= 0. A row fails if it is false. "
+            "NULL is no failure, as with CHECK in SQL."
         ),
     )
     accepted_values: list[Any] | None = Field(
@@ -69,14 +69,15 @@ class RowRule(BaseModel):
     on_fail: OnFail = Field(
         default="fail",
         description=(
-            "fail: the load stops before anything is written. quarantine: the row is a reject, "
-            "with on_reject: quarantine. warn: the row goes on, and the run says how many do."
+            "fail: the load stops before anything is written. quarantine: the row is a reject "
+            "(needs on_reject: quarantine). warn: the row is loaded, and the run says how many "
+            "such rows there are."
         ),
     )
     at_most: str | float | None = Field(
         default=None,
         description=(
-            "How many of the rows that are read may fail, such as '1 %' or 0.01; with more the "
-            "load stops. Left out: none with fail, all with quarantine and warn."
+            "How many of the rows that are read may fail, such as '1 %' or 0.01. If more fail, "
+            "the load stops. Left out: none with fail, all with quarantine and warn."
         ),
     )

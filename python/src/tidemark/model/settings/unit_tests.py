@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from tidemark.model.settings.rules import Name
+from tidemark.model.settings.constraints import Name
 
 UNIT_TESTS = (
-    "Tests of the model that `tidemark test` runs: rows that are given date by date, and what the "
-    "tables are to have then. No load reads them."
+    "Tests of the model that `tidemark test` runs: rows for each date, and the expected tables. "
+    "No load reads them."
 )
 Row = dict[str, Any]
 CaseName = Annotated[str, StringConstraints(pattern=r"^\w+$")]
@@ -73,7 +73,7 @@ class Given(TableRows):
     inputs: list[GivenInput] | None = Field(
         default=None,
         description=(
-            "The tables that the model's SELECT reads, where it has no location; beside rows those "
+            "The tables that the model's SELECT reads, if it has no location; also the tables "
             "that its rules look up."
         ),
     )

@@ -1,4 +1,4 @@
-"""What a source says of its tables' columns."""
+"""The columns of a source's tables, as its catalogue has them."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ Exit codes:
   2    something could not be compared, or nothing could begin
 
 \b
-Nothing is captured or applied while it compares. What the source wrote since the last capture
-differs, so catch up first, or give --settle:
+The command captures and applies nothing while it compares. Changes of the source since the last
+capture would be differences, so catch up first, or give --settle:
   tidemark replicator stop shop; tidemark replicator run-once shop
   tidemark replicator reconcile shop --settle 30
 

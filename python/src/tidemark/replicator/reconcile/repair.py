@@ -119,7 +119,7 @@ class Events:
         return {
             "op": correction.op,
             "key": _image(keys, after or before) if keys else None,
-            # of what is deleted the key is enough
+            # for what is deleted the key is enough
             "before": _image(keys or columns, before),
             "after": _image(columns, after),
         }

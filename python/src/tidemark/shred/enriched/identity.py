@@ -1,4 +1,4 @@
-"""What tells enriched events apart: fingerprints, ids of duplicates, their order."""
+"""Identity of enriched events: fingerprints, ids of duplicates, their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether data matches its schema, and why not."""
+"""Does data match its schema? If not, why?"""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import jsonschema_rs
 
+from tidemark.errors import first_line
 from tidemark.shred.registry.types import nodes, properties_of, target_of
 from tidemark.shred.registry.words import RefusedError, Schema
 
@@ -62,9 +63,8 @@ class Check:
                 rules, formats=dict(_FORMATS), validate_formats=True
             )
         except Exception as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise RefusedError(
-                f"no JSON Schema that can be used ({reason}). Correct the schema"
+                f"no JSON Schema that can be used ({first_line(error)}). Correct the schema"
             ) from error
         return cls(validator.iter_errors, names)
 

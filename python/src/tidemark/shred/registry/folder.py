@@ -121,7 +121,7 @@ class Registry:
 
         A boolean is no number, and 1.0 is no integer, as in draft 4. The formats `date-time`,
         `date`, `uuid`, `ipv4`, `ipv6`, `email`, `hostname` and `uri` are checked, others are not.
-        `default` changes nothing. Of several rules that are broken one is told.
+        `default` changes nothing. If several rules are broken, one is named.
 
         Example:
             >>> registry = read_registry("models/events/registry")  # doctest: +SKIP

@@ -19,9 +19,9 @@ from tidemark.spark.files import each
 def view_small_table(session: SparkSession, schema: str, name: str, view: str) -> bool:
     """Make a temporary view of a Delta table as it is now, if its files are few.
 
-    To plan a scan of a table, Delta works out the state of its log by Spark jobs. Of few files it
-    keeps a list with each commit, which is read here in their place; the view has no statistics to
-    leave out files by, and does not follow the table.
+    To plan a scan of a table, Delta works out the state of its log by Spark jobs. If the table has
+    few files, Delta keeps a list of them with each commit, which is read here in place of the jobs.
+    The view has no statistics to leave out files by, and does not follow the table.
 
     Args:
         session: The running session.
@@ -133,7 +133,7 @@ def file_actions(folder: str, version: int) -> list[dict[str, Any]] | str:
         version: The version that it is to have.
 
     Returns:
-        Of each file its `path`, and `min.…` and `max.…` of columns. A text: why it cannot be told.
+        Each file: its `path`, and `min.…` and `max.…` of columns. A text: why it cannot be told.
     """
     from deltalake import DeltaTable
 

@@ -268,7 +268,7 @@ class Places:
     partition: str
     current_version: int
     transaction: Any
-    """Of the log, as it was before anything was written for it."""
+    """A transaction of the log, as it was before anything was written for it."""
 
 
 def places_of(session: SparkSession, load: Load, tables: Tables, version: int) -> Places | str:

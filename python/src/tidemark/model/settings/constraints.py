@@ -1,4 +1,4 @@
-"""Rules of settings that exclude or need each other, in JSON Schema."""
+"""Types of the values of settings, and settings that exclude or need each other (JSON Schema)."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ MaxRejectFraction = Annotated[
         ge=0,
         le=1,
         description=(
-            "Guard of rejects, for on_reject: quarantine: a load that rejects more than this part "
-            "of what it reads (one of one, too) stops before anything is written, until --vars "
-            "'allow_rejects: true' lets it through once. 1: never."
+            "Guard of rejects, with on_reject: quarantine. A load that rejects more than this "
+            "part of the rows that it reads stops before anything is written (so does one reject "
+            "of one row). --vars 'allow_rejects: true' lets it through once. 1: it never stops."
         ),
     ),
 ]
