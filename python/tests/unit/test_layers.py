@@ -256,7 +256,11 @@ def test_map__has_every_folder() -> None:
     block = text.partition("```text")[2].partition("```")[0]
     macros, _, python = block.partition("python/src/tidemark ")
     for words, folder in ((macros, MACROS), (python, ROOT / "python/src/tidemark")):
-        folders = {path.name for path in folder.iterdir() if any(path.glob("*.sql")) or any(path.glob("*.py"))}
+        folders = {
+            path.name
+            for path in folder.iterdir()
+            if any(path.glob("*.sql")) or any(path.glob("*.py"))
+        }
         assert folders - set(re.findall(r"\w+", words)) == set()
         rows = set(re.findall(r"(?m)^  (\w+(?:, \w+)*) {2}", words))
         assert {name for row in rows for name in row.split(", ")} - {

@@ -12,7 +12,7 @@ from tidemark.pipeline.delta_files import (
     version_to_append,
 )
 from tidemark.pipeline.events_moves import moved_values
-from tidemark.pipeline.slices import make_slice, make_view
+from tidemark.pipeline.slices import is_in_files, make_slice, make_view
 from tidemark.pipeline.tables import write_relations
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.pipeline.workers import files_of_workers
@@ -116,7 +116,8 @@ def _replay(warehouse: Warehouse, opened: Opened, roles: Roles, load: Load) -> L
             return {"rows": replayed, "slice": None, "uncommitted": uncommitted, "counts": counts}
     names = macro("column_list_expr", macro("slice_columns", roles))
     sql = f"select\n    {names}, _supersedes\nfrom {replayed}"
-    if not load["forward"] and not roles["sensitive"]:
+    is_by_workers = not roles["sensitive"] and is_in_files(warehouse, load["staged"])
+    if is_by_workers and not load["forward"]:
         revision = make_view(warehouse, macro("run_view", cfg["target"], "revision"), sql)
         written = revised_files(warehouse, opened, load, revision, _MATCH)
         if written is not None:

@@ -426,30 +426,41 @@ def _rows_to_log(
     between writes that would make Spark forget a cache. Files of the workers are not forgotten.
     """
     target, macro = opened["cfg"]["target"], warehouse.macro
-    changed = rows = macro("run_view", target, "changed")
+    changed: str = macro("run_view", target, "changed")
     make_view(warehouse, changed, macro("changed_rows_sql", load["classified"]))
-    forward = load["forward"]
-    if forward and (not roles["sensitive"] or is_in_files(warehouse, load["classified"])):
-        counts: Figures = {"rows_logged": count_changes(figures), "rows_superseded": 0}
-        return {"rows": changed, "slice": changed, "uncommitted": None, "counts": counts}
-    names = [*macro("slice_columns", roles), *([] if forward else ["_supersedes"])]
-    if not forward:
-        rows = macro("run_view", target, "revised")
-    sql = f"select\n    {macro('column_list_expr', names)}\nfrom {rows}"
-    if not forward:
-        if not roles["sensitive"]:
-            _view_revised(warehouse, opened, roles, load, changed, is_kept=False)
-            revision = make_view(warehouse, macro("run_view", target, "revision"), sql)
-            written = revised_files(warehouse, opened, load, revision, _MATCH)
-            if written is not None:
-                found: Figures = written.figures
-                logged, superseded = found["rows_logged"], found["rows_superseded"]
-                counts = {"rows_logged": logged, "rows_superseded": superseded}
-                uncommitted = written if logged or superseded else None
-                return {"rows": rows, "slice": None, "uncommitted": uncommitted, "counts": counts}
-        _view_revised(warehouse, opened, roles, load, changed, is_kept=True)
+    if not load["forward"]:
+        return _rows_that_correct(warehouse, opened, roles, load, changed)
+    slice_: Any = changed
+    if roles["sensitive"] and not is_in_files(warehouse, load["classified"]):
+        names = macro("column_list_expr", macro("slice_columns", roles))
+        sql = f"select\n    {names}\nfrom {changed}"
+        slice_ = make_slice(warehouse, target, load["commit_id"], "log", sql)
+    counts: Figures = {"rows_logged": count_changes(figures), "rows_superseded": 0}
+    return {"rows": changed, "slice": slice_, "uncommitted": None, "counts": counts}
+
+
+def _rows_that_correct(
+    warehouse: Warehouse, opened: Opened, roles: Roles, load: Load, changed: str
+) -> Logged:
+    """Return what a date that is late, or that came again, puts into the log and marks there."""
+    target, macro = opened["cfg"]["target"], warehouse.macro
+    rows: str = macro("run_view", target, "revised")
+    names = macro("column_list_expr", [*macro("slice_columns", roles), "_supersedes"])
+    sql = f"select\n    {names}\nfrom {rows}"
+    if not roles["sensitive"] and is_in_files(warehouse, load["classified"]):
+        _view_revised(warehouse, opened, roles, load, changed, is_kept=False)
+        revision = make_view(warehouse, macro("run_view", target, "revision"), sql)
+        written = revised_files(warehouse, opened, load, revision, _MATCH)
+        if written is not None:
+            counts: Figures = {
+                "rows_logged": written.figures["rows_logged"],
+                "rows_superseded": written.figures["rows_superseded"],
+            }
+            uncommitted = written if any(counts.values()) else None
+            return {"rows": rows, "slice": None, "uncommitted": uncommitted, "counts": counts}
+    _view_revised(warehouse, opened, roles, load, changed, is_kept=True)
     slice_ = make_slice(warehouse, target, load["commit_id"], "log", sql)
-    marks = "false" if forward else "_supersedes is not null"
+    marks = "_supersedes is not null"
     found = warehouse.run(f"select count_if(not {marks}), count_if({marks}) from {slice_}")[0]
     logged, superseded = (int(count or 0) for count in found)
     counts = {"rows_logged": logged, "rows_superseded": superseded}
