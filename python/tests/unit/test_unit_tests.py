@@ -150,6 +150,42 @@ class TestSettings:
         with pytest.raises(ConfigError, match="only materialized: cdc has a log"):
             unit_tests_of(node([{"name": "a", "steps": [{"expect": {"history": []}}]}], "atomic"))
 
+    @pytest.mark.parametrize(
+        ("table", "row", "said"),
+        [
+            ("current", {"nam": 1}, "step 1: expect.current: there is no column nam; did you mean `name`?"),
+            ("history", {"city": 1}, "expect.history: there is no column city; there are id, name, note"),
+            ("intervals", {"phone": 1}, "expect.intervals: there is no column phone"),
+            ("feed", {"name": 1}, "expect.feed: there is no column name; there are id"),
+            ("rejects", {"id": 1}, "expect.rejects: there is no column id; it has no business columns"),
+            ("current", {"ID": 1, "note": 1, "_operation": "I"}, None),
+            ("feed", {"id": 1, "_operation": "I", "_change": "x"}, None),
+            ("rejects", {"_reject_reason": "x"}, None),
+        ],
+    )  # fmt: skip
+    def test_a_column_that_no_table_will_have(
+        self, table: str, row: dict[str, Any], said: str | None
+    ) -> None:
+        def told(body: str = "{{ tidemark.extract() }}\n", **more: Any) -> str:
+            given = {"rows": [{"id": 1, "note": 2}], **more}
+            steps = [{**STEP, "given": given, "expect": {table: [row]}}]
+            one = node([{"name": "a", "steps": steps}], sensitive=["phone"])
+            one["config"]["unique_key"] = "id"
+            one |= {"raw_code": body, "columns": {"id": {}, "name": {}, "phone": {}}}
+            try:
+                unit_tests_of(one)
+            except ConfigError as error:
+                return str(error)
+            return ""
+
+        assert (said in told()) if said else told() == ""
+        csv = told(rows=None, csv="id, note\n1,2")
+        assert (said in csv) if said else csv == ""
+        # another body and another file may have more
+        if table not in ("feed", "rejects"):
+            assert told("select 1 as nam from ({{ tidemark.extract() }})") == ""
+            assert told(rows=None, lines="id,nam") == ""
+
     def test_editors_know_them(self) -> None:
         settings = models_schema()["definitions"]
         assert {"ExtractSettings", "EventSettings", "AtomicSettings"} <= {
@@ -172,6 +208,7 @@ class TestRows:
         ("table", "said"),
         [
             (TableRows(csv="id,name\n1\n"), "a row must have 2 cells, as the header has, found 1"),
+            (TableRows(csv="id;sum\n1;1,5\n"), "csv has ';' between its columns. Write commas"),
             (TableRows(file="none.csv"), "cannot be read"),
             (TableRows(file="no.json"), "is not valid JSON"),
             (TableRows(file="one.json"), "must hold a list of rows"),
