@@ -462,6 +462,20 @@ models:
             {"id": 2, "Price": 1.5, "_operation": "I"}
         ]
         assert recorded_rows(found, TableRows(csv="price\n1"), tmp_path, UTC) == [{"Price": 1.5}]
+        # of names that the table does not have
+        none = TableRows(rows=[{"cost": 1, "_reason": "x"}])
+        assert recorded_rows(found, none, tmp_path, UTC) == recorded_rows(
+            found, None, tmp_path, UTC
+        )
+
+    def test_a_number_is_that_number(self, tmp_path: Path) -> None:
+        numbers = ("1.50", "2", "12345678901234567.89")
+        found = Found(("n",), tuple({"n": Decimal(one)} for one in numbers))
+        assert recorded_rows(found, None, tmp_path, UTC) == [
+            {"n": 1.5},
+            {"n": "12345678901234567.89"},
+            {"n": 2},
+        ]
 
 
 def test_junit(tmp_path: Path) -> None:
