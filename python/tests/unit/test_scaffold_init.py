@@ -228,7 +228,7 @@ def test_init__row_limit_is_said(init: Init) -> None:
 
 
 def test_init__ragged_rows_are_said(init: Init) -> None:
-    assert "1 rows have more or fewer values" in init(init.write("a.csv", "id,v\n1,x\n2\n3,y\n"))
+    assert "1 row has more or fewer values" in init(init.write("a.csv", "id,v\n1,x\n2\n3,y\n"))
 
 
 def test_init__personal_data_is_pointed_out(init: Init) -> None:
@@ -302,6 +302,11 @@ def test_init__parquet_without_pyarrow(init: Init, monkeypatch: pytest.MonkeyPat
     [
         ("a.csv", b"", "is empty"),
         ("a.csv", b"id,ID\n1,2\n", "several columns named id"),
+        (
+            "a.csv",
+            b"sep=;\r\nid;v\r\n1;a\r\n",
+            "begins with the line sep=;, which only Excel reads",
+        ),
         ("a.csv", gzip.compress(b"id\n1\n", mtime=0), "only if its name ends in .gz"),
         ("a.csv.gz", b"id\n1\n", "cannot be read"),
         ("a.csv.gz", gzip.compress(b"id\n1\n" * 100, mtime=0)[:-9], "cannot be read"),
