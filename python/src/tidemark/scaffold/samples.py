@@ -333,9 +333,13 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
 
 def _names(path: Path, first: Sequence[str], has_header: bool) -> list[str]:
     """Names of the columns, those that Spark gives where the file has none."""
-    names = [
-        name if has_header and name.strip() else f"_c{index}" for index, name in enumerate(first)
-    ]
+    for place, name in enumerate(first if has_header else (), 1):
+        if not name.strip():
+            raise ConfigError(
+                f"column {place} in the header of {path} has no name, so a load would stop: name "
+                "the column in the source"
+            )
+    names = list(first) if has_header else [f"_c{index}" for index in range(len(first))]
     _check_names(path, names)
     return names
 
