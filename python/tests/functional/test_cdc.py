@@ -118,6 +118,7 @@ def test_rejects__fail(module_project: Any) -> None:
         "null_value: name: 1 row",
         "unreadable: 2 rows",
         '"age":"x1"',
+        "/2026-01-01.csv, line 2)",
         "Name its encoding (options: {encoding: windows-1252} in meta.tidemark)",
         "on_reject: quarantine",
     ]:

@@ -146,6 +146,19 @@ def test_clone__goes_on_by_itself(project: Any) -> None:
     assert not project.session.catalog.tableExists(f"{dev}.{entity.name}__log")
 
 
+def test_clone__of_a_log_that_begins_with_a_checkpoint(project: Any) -> None:
+    """Nothing but the commit of the first load reads the checkpoint, in a process that knows nothing of it."""
+    entity = orders(project)
+    load(entity, "2026-03-01", "2026-03-02")
+    entity.operate("erase_key", key="{id: 2}", vacuum="true", confirm="true")
+    clone(entity)
+    with schema_of_clones(project):
+        if project.file_format == "delta":
+            project.session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+        load(entity, "2026-03-03")
+        assert entity.rows("id, name") == [(1, "anna"), (3, "cy")]
+
+
 def test_clone__of_intervals_goes_on(project: Any) -> None:
     """Its first run merges what is new, as one of the original does."""
     entity, own = orders(project), project.schema

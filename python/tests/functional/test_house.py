@@ -236,7 +236,11 @@ def test_clean__replaced_logs(module_project: Any) -> None:
     assert not renewed.exists(old) and renewed.rows("id") == [(1,)]
     renewed.run("2026-01-02", "--full-refresh")
     assert renewed.exists(f"__log_{last_commit(renewed)}")
-    do(renewed, "drop_entity")
+    would = do(renewed, "drop_entity", dry_run=True)
+    assert "would drop" in would and f"renewed__log_{last_commit(renewed)}" in would
+    assert "Nothing was dropped. Add confirm: true" in refused(renewed, "drop_entity")
+    assert renewed.rows("id") == [(1,)]
+    do(renewed, "drop_entity", confirm=True)
     assert not renewed.exists("*") and renewed.commits() == []
 
 

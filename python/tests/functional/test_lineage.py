@@ -155,6 +155,15 @@ def test_lineage__events_of_a_selection(shop: Project, tmp_path: Path) -> None:
     )
 
 
+def test_lineage__models_by_name(shop: Project) -> None:
+    """A name is what --select takes, beside it."""
+    told = ("--output-format", "json")
+    by_name = call(shop.root, shop.root, "lineage", "customers", "per_customer", *told)
+    selected = call(shop.root, shop.root, "lineage", *told, "--select", "customers", "per_customer")
+    both = call(shop.root, shop.root, "lineage", "per_customer", *told, "--select", "customers")
+    assert by_name.stdout == selected.stdout == both.stdout != ""
+
+
 def test_lineage__nothing_selected(shop: Project) -> None:
     root = str(shop.root)
     result = CliRunner().invoke(
@@ -172,7 +181,7 @@ def test_lineage__nothing_selected(shop: Project) -> None:
         ],
         env={"DBT_TARGET_PATH": f"{root}/target", "DBT_LOG_PATH": f"{root}/logs"},
     )
-    assert "no model is left. Check --select" in str(result.exception)
+    assert "no model is left. Check the names, --select" in str(result.exception)
 
 
 def test_lineage__the_sql_of_the_last_run_where_it_does_not_compile(

@@ -121,7 +121,9 @@ def test_events__a_rule_sees_one_row(project: Project, on_fail: str) -> None:
     asked: dict[str, Any] = {"on_reject": "quarantine", "rules": [rule]}
     entity = EventEntity(project, f"few_{on_fail}", COLUMNS, **asked)
     failed = entity.load([insert({"id": 1, "amount": 5})], expect_pass=False)
-    assert "rules.few: `count(*) < 9` is no SQL expression" in " ".join(failed.error.split())
+    assert "rules.few: `count(*) < 9` is no SQL expression: it sees one row" in " ".join(
+        failed.error.split()
+    )
     assert not entity.exists("__log")
 
 
@@ -182,12 +184,23 @@ def test_constraints_and_columns(project: Project) -> None:
         "rules.dated names column `idd`, which the extract does not have; did you mean `id`"
         in " ".join(failed.error.split())
     )
+    entity.write(rules=[{"name": "dated", "check": "id"}])
+    failed = entity.run("2026-03-02", expect_pass=False)
+    assert (
+        "rules.dated: `id` is no SQL expression: it is no condition, but has the type INT"
+        in " ".join(failed.error.split())
+    )
     entity.write(rules=[{"name": "dated", "check": "id <>"}])
     assert "is no SQL expression" in entity.run("2026-03-02", expect_pass=False).error
     # a rule sees one row
+    entity.write(rules=[{"name": "first", "check": "row_number() over (order by id) < 2"}])
+    failed = entity.run("2026-03-02", expect_pass=False)
+    assert "no aggregate and no window function" in " ".join(failed.error.split())
     entity.write(rules=[{"name": "few", "check": "count(*) < 9"}])
     failed = entity.run("2026-03-02", expect_pass=False)
-    assert "rules.few: `count(*) < 9` is no SQL expression" in " ".join(failed.error.split())
+    assert "rules.few: `count(*) < 9` is no SQL expression: it sees one row" in " ".join(
+        failed.error.split()
+    )
 
 
 @pytest.mark.turn(0, 2)

@@ -306,14 +306,16 @@ def test_readable_error__of_a_python_exception() -> None:
                 "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:/a/2.csv. SQLSTATE: KD001",
                 "CSV header does not conform to the schema.\n Header: v, id\n Schema: id, v\nExpected: id but found: v",
             ],
-            "file:/a/2.csv cannot be read: its columns are not those of the other files, in their order",
+            "file:/a/2.csv cannot be read: its columns are not those of the other files, in their order. "
+            "Write all files of a date with the same columns",
         ),
         (
             [
                 "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:/a/2.csv. SQLSTATE: KD001",
                 "Number of column in CSV header is not equal to number of fields in the schema:\n Header length: 2, schema size: 3",
             ],
-            "file:/a/2.csv cannot be read: its columns are not those of the other files, in their order",
+            "file:/a/2.csv cannot be read: its columns are not those of the other files, in their order. "
+            "Write all files of a date with the same columns",
         ),
         (
             [

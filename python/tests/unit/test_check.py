@@ -46,6 +46,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path / "home"))
     for name in ("DBT_LOG_PATH", "DBT_TARGET_PATH"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    (tmp_path / "orders").mkdir()
     return Shop(tmp_path)
 
 
@@ -248,6 +249,41 @@ def test_check__a_column_that_none_is_called(shop: Shop) -> None:
         "  - ignore names `loadedat`, which `columns` does not have; did you mean `loaded_at`?",
         "  - effective_from names `loaded_att`, which `columns` does not have; did you mean `loaded_at`?",
         "checked 2 models: no problems",
+    ]
+
+
+def test_check__a_folder_that_is_not_there(shop: Shop) -> None:
+    """A remark: files may land later."""
+    locations = {
+        "a": "land/{yyyy}/a_{business_date}.csv",
+        "b": "orders/b_{business_date}.csv",
+        "c": "s3://land/c_{business_date}.csv",
+        "d": "{business_date}/d.csv",
+        "e": "file:///nowhere/e_*.csv",
+    }
+    for name, location in locations.items():
+        shop.write(f"models/{name}.sql", "{{ tidemark.extract() }}")
+        shop.write(
+            f"models/{name}.yml",
+            f"models: [{{name: {name}, config: {{materialized: cdc, unique_key: id, meta: {{tidemark: "
+            f"{{extract: full, location: '{location}'}}}}}}}}]\n",
+        )
+    shop.write("models/f.sql", "{{ tidemark.extract() }}")
+    shop.write(
+        "models/f.yml",
+        "models: [{name: f, config: {materialized: cdc, unique_key: id, meta: {tidemark: "
+        "{extract: events, format: debezium, location: land/shop, table: public.f}}}}]\n",
+    )
+    result = shop.check()
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "a  models/a.yml",
+        "  - location: there is no folder land yet, so a load finds no file",
+        "e  models/e.yml",
+        "  - location: there is no folder /nowhere yet, so a load finds no file",
+        "f  models/f.yml",
+        "  - location: there is no folder land/shop yet, so a load finds no file",
+        "checked 7 models: no problems",
     ]
 
 

@@ -46,7 +46,8 @@ from tidemark.run.report import ModelResult
 
 FACTS: dict[str, Any] = {
     "entity": "items", "relation": "shop.items", "extract": "full", "business_date": "2026-03-04", "kind": "load",
-    "outcome": "changes", "stops": None, "existing": 4, "columns_known": True, "on_reject": "quarantine",
+    "outcome": "changes", "stops": None, "broken_rules": [], "existing": 4,
+    "columns_known": True, "on_reject": "quarantine",
     "counts": {"rows_read": 5, "rows_inserted": 1, "rows_updated": 1, "rows_deleted": 1, "rows_rejected": 1, "rows_logged": 3},
     "guard": {"verdict": "passes", "rows_deleted": 1, "existing": 4, "max_delete_fraction": 0.5},
     "reject_guard": {"verdict": "passes", "rows_rejected": 1, "rows_read": 5, "max_reject_fraction": 0.5},
@@ -354,6 +355,12 @@ def test_refused__what_a_plan_itself_says() -> None:
     with pytest.raises(ConfigError, match="apply pabcde --allow-deletes --allow-rejects lets it"):
         check_plan(a_plan(both), allowed=["--allow-deletes"])
     check_plan(a_plan(both), allowed=["--allow-rejects", "--allow-deletes"])
+    # no option lets a rule be broken
+    broken = entity(**stops, broken_rules=["dear: 2 of 3 rows fail, and at most 20 % may"])
+    with pytest.raises(ConfigError, match="the load would stop") as raised:
+        check_plan(a_plan(broken), allowed=["--allow-deletes"])
+    assert "lets it through" not in str(raised.value)
+    assert last_line(a_plan(broken, outcome="stops")).endswith("Remove the cause, and plan again")
     with pytest.raises(ConfigError, match="Load the entity with `tidemark run`"):
         check_plan(a_plan(entity(batch={"not_planned": 1})), allowed=[])
     with pytest.raises(ConfigError, match="is incomplete"):

@@ -83,6 +83,15 @@ def test_line__of_csv(tmp_path: Path) -> None:
     ]
 
 
+def test_line__of_a_row_that_the_body_changed(tmp_path: Path) -> None:
+    """The key tells it, if one record alone has it."""
+    (tmp_path / "in").mkdir()
+    file = "in/kunden_20260302.csv"
+    (tmp_path / file).write_text("id;sum\n1;1,200.50\n2;7\n2;8\n;9\n")
+    found = places(tmp_path, CSV, row(id=1, sum=1200.5), row(id="2", sum="7.0"), row(id=None))
+    assert found == [(file, 2), (file, None), (file, None)]
+
+
 def test_line__masked_values_and_columns_of_the_model_do_not_count(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in/kunden_20260302.csv").write_text("id;phone\n1;555\n2;666\n")

@@ -141,7 +141,7 @@ def test_rules_of_enriched_events() -> None:
     [
         ({"name": "a"}, "rules must be a list of rules"),
         ([{"name": "a"}], "rules.a needs check"),
-        ([{"name": "a", "accepted_values": [1]}], "rules.a needs check"),
+        ([{"name": "a", "accepted_values": [1]}], "rules.a: accepted_values is for a rule of a column. Move the rule to config.meta.tidemark.rules of the column"),
         ([{"check": "n > 0"}], "rules.1: name is missing"),
         ([{"name": "a", "chek": "n > 0"}], "rules.a: chek is not read; did you mean `check`"),
         ([{"name": "a", "relationships": LOOKS_UP}], "rules.a needs check, or relationships: {columns, to, fields}"),

@@ -85,6 +85,11 @@ def test_infer_column__codes_of_digits_stay_text(name: str) -> None:
             "numbers such as 1.234,50; to read them, set data_type decimal(18, 2), and write in the model's "
             "SQL: replace(replace(value, '.', ''), ',', '.') as value",
         ),
+        (
+            ["1,234.50", "-99.95", "12"],
+            "numbers such as 1,234.50; to read them, set data_type decimal(18, 2), and write in the model's "
+            "SQL: replace(value, ',', '') as value",
+        ),
         (["04.03.2026", "05/03/2026"], "dateFormat: a pattern, once"),
         (["0,5", "1,25"], "SQL: replace(value, ',', '.') as value"),
         (["0,5", "12345678901234567,1234"], "set data_type decimal(38, 4)"),

@@ -89,8 +89,20 @@ class TestSettings:
             ({"name": "a", "steps": [{**STEP, "expect": {"curent": []}}]}, "unit_tests.a: steps.1.expect.curent is not read; did you mean `current`"),
             ({"name": "a", "steps": [{**STEP, "busines_date": 1}]}, "did you mean `business_date`"),
             ({"name": "a", "steps": [{"business_date": "2026-02-30"}]}, "steps.1.business_date"),
-            ({"name": "a", "steps": []}, "steps: List should have at least 1 item"),
-            ({"name": "a b", "steps": [STEP]}, "name: String should match"),
+            ({"name": "a", "steps": [{"business_date": "01.03.2026"}]}, "unit_tests.a: steps.1.business_date must be a date such as 2026-03-04, found: '01.03.2026'"),
+            ({"name": "a", "steps": [{"business_date": 20260301}]}, "steps.1.business_date must be a date such as 2026-03-04, found: 20260301"),
+            ({"name": "a", "steps": []}, "steps must not be empty, found: []"),
+            ({"name": "a", "steps": 5}, "steps must be a list, found: 5"),
+            ({"name": "a b", "steps": [STEP]}, "name must have only letters, digits and underscores, found: 'a b'"),
+            ("a", "unit_tests.1 must be a mapping of names and values, found: 'a'"),
+            ({"name": "a", "steps": [{**STEP, "full_refresh": "x"}]}, "steps.1.full_refresh must be true or false, found: 'x'"),
+            ({"name": "a", "steps": [{**STEP, "vars": "x"}]}, "steps.1.vars must be a mapping of names and values, found: 'x'"),
+            ({"name": "a", "steps": [{**STEP, "given": {1: 2}}]}, "steps.1.given must have names in quotes, found: 1"),
+            ({"name": "a", "steps": [{**STEP, "given": {"csv": 5}}]}, "steps.1.given.csv must be a text, found: 5"),
+            ({"name": "a", "steps": [{**STEP, "given": {"files": 5}}]}, "steps.1.given.files must be a list or a text, found: 5"),
+            ({"name": "a", "steps": [{**STEP, "expect": {"error": ""}}]}, "steps.1.expect.error must not be empty, found: ''"),
+            ({"name": "a", "steps": [{**STEP, "expect": {"counts": {"rows_read": "x"}}}]}, "steps.1.expect.counts.rows_read must be a whole number, found: 'x'"),
+            ({"name": "a", "steps": [{**STEP, "expect": {"counts": {"rows_insert": 1}}}]}, "steps.1.expect.counts must have names of rows_read, rows_inserted,"),
             ({"steps": [STEP]}, "name is missing"),
             ({"name": "a", "steps": [{"given": []}]}, "the first step needs a business_date"),
             ({"name": "a", "steps": [{**STEP, "given": {"rows": [], "csv": "x"}}]}, "found rows and csv"),
@@ -138,6 +150,42 @@ class TestSettings:
         with pytest.raises(ConfigError, match="only materialized: cdc has a log"):
             unit_tests_of(node([{"name": "a", "steps": [{"expect": {"history": []}}]}], "atomic"))
 
+    @pytest.mark.parametrize(
+        ("table", "row", "said"),
+        [
+            ("current", {"nam": 1}, "step 1: expect.current: there is no column nam; did you mean `name`?"),
+            ("history", {"city": 1}, "expect.history: there is no column city; there are id, name, note"),
+            ("intervals", {"phone": 1}, "expect.intervals: there is no column phone"),
+            ("feed", {"name": 1}, "expect.feed: there is no column name; there are id"),
+            ("rejects", {"id": 1}, "expect.rejects: there is no column id; it has no business columns"),
+            ("current", {"ID": 1, "note": 1, "_operation": "I"}, None),
+            ("feed", {"id": 1, "_operation": "I", "_change": "x"}, None),
+            ("rejects", {"_reject_reason": "x"}, None),
+        ],
+    )  # fmt: skip
+    def test_a_column_that_no_table_will_have(
+        self, table: str, row: dict[str, Any], said: str | None
+    ) -> None:
+        def told(body: str = "{{ tidemark.extract() }}\n", **more: Any) -> str:
+            given = {"rows": [{"id": 1, "note": 2}], **more}
+            steps = [{**STEP, "given": given, "expect": {table: [row]}}]
+            one = node([{"name": "a", "steps": steps}], sensitive=["phone"])
+            one["config"]["unique_key"] = "id"
+            one |= {"raw_code": body, "columns": {"id": {}, "name": {}, "phone": {}}}
+            try:
+                unit_tests_of(one)
+            except ConfigError as error:
+                return str(error)
+            return ""
+
+        assert (said in told()) if said else told() == ""
+        csv = told(rows=None, csv="id, note\n1,2")
+        assert (said in csv) if said else csv == ""
+        # another body and another file may have more
+        if table not in ("feed", "rejects"):
+            assert told("select 1 as nam from ({{ tidemark.extract() }})") == ""
+            assert told(rows=None, lines="id,nam") == ""
+
     def test_editors_know_them(self) -> None:
         settings = models_schema()["definitions"]
         assert {"ExtractSettings", "EventSettings", "AtomicSettings"} <= {
@@ -160,6 +208,7 @@ class TestRows:
         ("table", "said"),
         [
             (TableRows(csv="id,name\n1\n"), "a row must have 2 cells, as the header has, found 1"),
+            (TableRows(csv="id;sum\n1;1,5\n"), "csv has ';' between its columns. Write commas"),
             (TableRows(file="none.csv"), "cannot be read"),
             (TableRows(file="no.json"), "is not valid JSON"),
             (TableRows(file="one.json"), "must hold a list of rows"),
@@ -413,6 +462,20 @@ models:
             {"id": 2, "Price": 1.5, "_operation": "I"}
         ]
         assert recorded_rows(found, TableRows(csv="price\n1"), tmp_path, UTC) == [{"Price": 1.5}]
+        # of names that the table does not have
+        none = TableRows(rows=[{"cost": 1, "_reason": "x"}])
+        assert recorded_rows(found, none, tmp_path, UTC) == recorded_rows(
+            found, None, tmp_path, UTC
+        )
+
+    def test_a_number_is_that_number(self, tmp_path: Path) -> None:
+        numbers = ("1.50", "2", "12345678901234567.89")
+        found = Found(("n",), tuple({"n": Decimal(one)} for one in numbers))
+        assert recorded_rows(found, None, tmp_path, UTC) == [
+            {"n": 1.5},
+            {"n": "12345678901234567.89"},
+            {"n": 2},
+        ]
 
 
 def test_junit(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ def check(
     models = checked_models(
         invoker.manifest,
         invoker.variables,
+        options.project_dir,
         has_session=getattr(invoker.config.credentials, "has_session", False),
     )
     if as_json:

@@ -6,6 +6,9 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from glob import has_magic
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 from tidemark.console import meant
@@ -16,6 +19,7 @@ from tidemark.model.derived import feed_settings, scd2_settings
 from tidemark.model.enriched import atomic_settings, shred_settings
 from tidemark.model.entity import entity_settings
 from tidemark.model.unit_tests import unit_tests_of
+from tidemark.run.watch import is_local, local_path
 
 _READERS: Mapping[str, Callable[..., Mapping[str, Any]]] = {
     "cdc": entity_settings,
@@ -49,13 +53,14 @@ class Checked:
 
 
 def checked_models(
-    manifest: Any, variables: Mapping[str, Any], *, has_session: bool
+    manifest: Any, variables: Mapping[str, Any], root: Path, *, has_session: bool
 ) -> list[Checked]:
     """Judge every model of ours, as a run would before it asks Spark.
 
     Args:
         manifest: dbt's, of the parsed project.
         variables: The project's, of its file and of the command.
+        root: The project's folder.
         has_session: Whether the profile has Spark in dbt's own process.
 
     Returns:
@@ -82,7 +87,7 @@ def checked_models(
         more = {"scd2": (nodes,), "shred": (has_session,)}.get(kind, ())
         config, problems = _judged(_READERS[kind], node, lake_format, *more)
         problems += _judged(unit_tests_of, node)[1]
-        remarks = _remarks(kind, config, node) if config else ()
+        remarks = (*_remarks(kind, config, node), *_no_folder(root, node)) if config else ()
         found.append(Checked(node["name"], kind, _path(node), problems, remarks))
     return sorted(found, key=lambda one: (one.path, one.name))
 
@@ -150,6 +155,24 @@ def _remarks(kind: str, config: Mapping[str, Any], node: Mapping[str, Any]) -> t
         if why:
             found.append(f"engine: workers has no effect: {why}, so Spark SQL loads it")
     return tuple(found)
+
+
+def _no_folder(root: Path, node: Mapping[str, Any]) -> Iterator[str]:
+    """Say that the folder in which files are to land is not there; of a URL that is not known."""
+    location = (node["config"].get("meta", {}).get("tidemark") or {}).get("location")
+    # without a slash it is a table, or a file beside dbt_project.yml
+    if not isinstance(location, str) or "/" not in location or not is_local(location):
+        return
+    *folders, last = local_path(root, location).parts
+    is_file = "." in last or has_magic(last) or "{" in last
+    fixed = takewhile(
+        lambda part: not has_magic(part) and "{" not in part,
+        folders if is_file else [*folders, last],
+    )
+    folder = Path(*fixed)
+    if not folder.exists():
+        shown = folder.relative_to(root) if folder.is_relative_to(root) else folder
+        yield f"location: there is no folder {shown} yet, so a load finds no file"
 
 
 def _misspelt_columns(declared: Iterable[str], settings: Mapping[str, Any]) -> Iterator[str]:

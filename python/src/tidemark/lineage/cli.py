@@ -34,6 +34,7 @@ Exit codes:
 \b
 Examples:
   tidemark lineage
+  tidemark lineage airports
   tidemark lineage --select airports+ --direct
   tidemark lineage --output-format json | jq 'select(.column == "lat")'
   tidemark lineage --openlineage lineage.ndjson
@@ -101,6 +102,7 @@ def _missing_extra() -> str | None:
 
 
 @click.command(epilog=_EPILOG)
+@click.argument("names", metavar="[MODEL]...", nargs=-1)
 @select_option
 @exclude_option
 @click.option(
@@ -131,6 +133,7 @@ def _missing_extra() -> str | None:
 )
 @_project_options
 def lineage(
+    names: tuple[str, ...],
     select: tuple[str, ...],
     exclude: tuple[str, ...],
     output_format: str,
@@ -144,11 +147,12 @@ def lineage(
 ) -> None:
     """Print which source columns each column of the models comes from.
 
+    Name the models, select them as dbt does, or leave both out for all.
     With --openlineage or --emit the command writes or sends events. It then prints the table only
     if you give --output-format.
     """
     events_file = events_file.absolute() if events_file is not None else None
-    options = _options(vars_text, project_dir, profiles_dir, target, select, exclude)
+    options = _options(vars_text, project_dir, profiles_dir, target, (*names, *select), exclude)
     from tidemark.lineage.graph import Lineage
     from tidemark.lineage.project import read_project
     from tidemark.lineage.report import json_lines, lines_of, render_table
@@ -158,7 +162,7 @@ def lineage(
         graph = Lineage(read_project(options))
     models = [graph.models[key] for key in graph.project.selected if key in graph.models]
     if not models:
-        raise ConfigError("no model is left. Check --select and --exclude")
+        raise ConfigError("no model is left. Check the names, --select and --exclude")
     for made in models:
         for remark in made.remarks:
             talk.print(f"{made.node.name}: {remark}", highlight=False, markup=False, soft_wrap=True)

@@ -13,8 +13,29 @@ from tidemark.model.suggestions import did_you_mean, nearest
 from tidemark.printable import counted
 
 _Named = TypeVar("_Named", bound=BaseModel)
-# for a union, pydantic names the member that it tried
-_MEMBERS = ("str", "float", "int", "bool")
+# of a union pydantic names the member that it tried, of a mapping that it is the key
+_MEMBERS = ("str", "float", "int", "bool", "constrained-str", "list[constrained-str]", "[key]")
+_MAPPING = "must be a mapping of names and values"
+_MUST = {
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "date_from_datetime_inexact": "must be a date such as 2026-03-04",
+    "date_from_datetime_parsing": "must be a date such as 2026-03-04",
+    "date_type": "must be a date such as 2026-03-04",
+    "dict_type": _MAPPING,
+    "int_from_float": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "invalid_key": "must have names in quotes",
+    "list_type": "must be a list",
+    "model_attributes_type": _MAPPING,
+    "model_type": _MAPPING,
+    "string_pattern_mismatch": "must have only letters, digits and underscores",
+    "string_too_short": "must not be empty",
+    "string_type": "must be a text",
+    "too_short": "must not be empty",
+}
+"""What a value must be, by pydantic's word for what is wrong with it."""
 
 
 def raise_problems(
@@ -56,7 +77,8 @@ def read_named(
         try:
             yield setting, model.model_validate(one)
         except ValidationError as error:
-            errors += [f"{setting}: {problem}" for problem in _validation_problems(error, model)]
+            for problem in _validation_problems(error, model):
+                errors.append(f"{setting}{problem if problem[0] == ' ' else f': {problem}'}")
 
 
 def repeated_names(names: Sequence[str]) -> list[str]:
@@ -67,20 +89,43 @@ def repeated_names(names: Sequence[str]) -> list[str]:
 def _validation_problems(error: ValidationError, model: type[BaseModel]) -> list[str]:
     """Return what is wrong with values of the YAML, each mistake once, by its place."""
     problems, meant = [], set()
-    found = [(*_place(item["loc"], model), item) for item in error.errors()]
+    found = [(*_place(_location(item), model), item) for item in error.errors()]
     for place, known, item in found:
         if item["type"] == "extra_forbidden":
             name = str(item["loc"][-1])
             problems.append(f"{place} is not read{did_you_mean(name, known)}")
             meant.add((item["loc"][:-1], nearest(name, known)))
+    # a value that is neither of two types is one mistake
+    wrong: dict[tuple[str, str], list[str]] = {}
     for place, _, item in found:
         if item["type"] == "missing":
             # a name that is misspelt is one mistake
             if (item["loc"][:-1], item["loc"][-1]) not in meant:
                 problems.append(f"{place} is missing")
         elif item["type"] != "extra_forbidden":
-            problems.append(f"{place}: {item['msg']}, found: {item['input']!r}")
+            wrong.setdefault((place, repr(item["input"])), []).append(_must(item))
+    for (place, value), sentences in wrong.items():
+        first, *others = dict.fromkeys(sentences)
+        others = [one.removeprefix("must be ") for one in others]
+        problems.append(f"{place} {' or '.join([first, *others])}, found: {value}")
     return list(dict.fromkeys(problems))
+
+
+def _must(item: Mapping[str, Any]) -> str:
+    """Return what a value must be, in words for someone who has the YAML open."""
+    if item["type"] == "literal_error":
+        names = str(item["ctx"]["expected"]).replace("'", "").replace(" or ", ", ")
+        is_name = item["loc"][-1] == "[key]"
+        return f"must have names of {names}" if is_name else f"must be one of {names}"
+    return _MUST.get(item["type"]) or str(item["msg"])
+
+
+def _location(item: Mapping[str, Any]) -> tuple[str | int, ...]:
+    """Return where a value stands; a name that is wrong stands in its mapping."""
+    location: tuple[str | int, ...] = item["loc"]
+    if item["type"] == "invalid_key":
+        return location[:-1]
+    return location[:-2] if location[-1:] == ("[key]",) else location
 
 
 def _place(location: Sequence[str | int], model: Any) -> tuple[str, list[str]]:

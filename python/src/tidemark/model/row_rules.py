@@ -59,6 +59,12 @@ def _read(
         except ConfigError as error:
             errors.append(f"{setting}: relationships.to: {error}")
             continue
+        if column is None and rule.accepted_values is not None and rule.check is None:
+            errors.append(
+                f"{setting}: accepted_values is for a rule of a column. Move the rule to "
+                "config.meta.tidemark.rules of the column"
+            )
+            continue
         check = shown_look_up(looks_up) if looks_up else _check_of(rule, column)
         if check is None or len(_conditions(rule)) > 1:
             errors.append(f"{setting} needs {_NEEDS[column is not None]}")

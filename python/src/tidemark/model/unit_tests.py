@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 from tidemark.errors import ConfigError
 from tidemark.model.problems import raise_problems, read_named, repeated_names
 from tidemark.model.settings.unit_tests import Given, Step, TableRows, UnitTest
+from tidemark.model.suggestions import did_you_mean
 
 TABLES = ("current", "history", "log", "intervals", "feed", "rejects")
 """What a test may expect rows of."""
 OF_LOG = ("history", "log", "intervals", "feed")
 """Those that only a model with a log has."""
+_BARE_BODY = re.compile(r"\{\{-?\s*tidemark\.extract\(\s*\)\s*-?\}\}")
 _INPUT = re.compile(
     r"(?P<kind>ref|source)\(\s*(?P<names>['\"][^'\"]+['\"](?:\s*,\s*['\"][^'\"]+['\"])?)\s*\)"
 )
@@ -36,6 +39,7 @@ def unit_tests_of(node: Mapping[str, Any]) -> list[UnitTest]:
     for place, test in read_named(given, UnitTest, "tests", "unit_tests", errors):
         tests.append(test)
         errors += [f"{place}: {problem}" for problem in _rules(test, settings, config)]
+        errors += [f"{place}: {problem}" for problem in _unknown_columns(test, settings, node)]
     twice = repeated_names([test.name for test in tests])
     errors += [f"unit_tests: two tests have the name {name}" for name in twice]
     raise_problems(node["alias"], errors)
@@ -98,6 +102,64 @@ def _step_rules(
                 yield f"expect.{name}: only materialized: cdc has a log"
     if step.expect.error is not None and step.expect.counts is not None:
         yield "expect.counts: a load that stops with an error counts nothing"
+
+
+def _unknown_columns(
+    test: UnitTest, settings: Mapping[str, Any], node: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield columns that are expected of a table and that it cannot have, whatever is loaded."""
+    if node["config"].get("materialized") != "cdc":
+        return
+    there = _columns_there(test, {**settings, **test.settings}, node)
+    for number, step in enumerate(test.steps, start=1):
+        for name in TABLES:
+            table = getattr(step.expect, name, None)
+            known = there.get(name)
+            if table is None or known is None:
+                continue
+            spelt = {one.lower() for one in known}
+            for one in _columns_of(table):
+                if not one.startswith("_") and one.lower() not in spelt:
+                    hint = did_you_mean(one, known) if known else "; it has no business columns"
+                    yield f"step {number}: expect.{name}: there is no column {one}{hint}"
+
+
+def _columns_there(
+    test: UnitTest, settings: Mapping[str, Any], node: Mapping[str, Any]
+) -> dict[str, list[str]]:
+    """Return the business columns of those tables of which the YAML says them all."""
+    apart = _lower(settings.get("sensitive"))
+    there: dict[str, list[str]] = {"rejects": []}
+    if keys := [
+        one for one in _names(node["config"].get("unique_key")) if one.lower() not in apart
+    ]:
+        there["feed"] = keys
+    is_bare = _BARE_BODY.fullmatch(str(node.get("raw_code") or "").strip()) is not None
+    givens = [step.given for step in test.steps if step.given is not None]
+    if settings.get("extract") == "events" or not is_bare:
+        return there
+    if any(given.lines or given.files or given.file for given in givens):
+        return there
+    given_names = (name for given in givens for name in _columns_of(given))
+    names = dict.fromkeys([*(node.get("columns") or {}), *given_names])
+    stored = [name for name in names if name.lower() not in apart]
+    return {**there, **dict.fromkeys(("current", "history", "log", "intervals"), stored)}
+
+
+def _columns_of(table: TableRows) -> list[str]:
+    """Return the columns of rows that stand in the YAML."""
+    head = next(csv.reader((table.csv or "").strip("\n").splitlines()), [])
+    named = [name for row in table.rows or [] for name in row]
+    return list(dict.fromkeys([*named, *(name.strip() for name in head)]))
+
+
+def _names(value: Any) -> list[str]:
+    given = [value] if isinstance(value, str) else value
+    return [str(one) for one in given] if isinstance(given, list | tuple) else []
+
+
+def _lower(value: Any) -> set[str]:
+    return {name.lower() for name in _names(value)}
 
 
 def _given_rules(given: Given, has_location: bool) -> Iterator[str]:

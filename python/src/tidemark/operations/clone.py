@@ -281,7 +281,8 @@ def _check_free(
     if own or relation_exists(warehouse, there.current):
         raise UsageError(
             f"{here.name}: {there.relation} is not a clone. Name another schema, or drop the "
-            "table there (dbt run-operation drop_entity)"
+            "entity there: dbt run-operation drop_entity --args "
+            f"'{{entity: {here.name}, confirm: true}}' with --target of a target whose schema it is"
         )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tidemark.errors import DataError
+from tidemark.errors import DataError, UsageError
 from tidemark.operations.entity import asked_run, entity_config, is_true, report
 from tidemark.operations.planning import drop_plan
-from tidemark.operations.tables import drop_any, kept_tables
+from tidemark.operations.tables import drop_any, entity_tables, kept_tables
 from tidemark.pipeline.applying import rebuild_current
 from tidemark.pipeline.commits import ensure_commits, entity_state
 from tidemark.pipeline.opening import open_load
@@ -55,16 +55,30 @@ def rebuild(warehouse: Warehouse, entity: str, dry_run: Any) -> None:
     report(warehouse, entity, f"rebuilt: {counted(macro('row_count', current), 'row')}")
 
 
-def drop_entity(warehouse: Warehouse, entity: str) -> None:
+def drop_entity(warehouse: Warehouse, entity: str, dry_run: Any, confirm: Any) -> None:
     """Drop all tables of an entity, and forget its commits.
 
     What full refreshes and rehashes left goes too: without their commits `clean` would keep it for
     ever.
+
+    Raises:
+        UsageError: It is not confirmed.
     """
     macro, cfg = warehouse.macro, entity_config(warehouse, entity)
     current = cfg["target"]
-    commits = ensure_commits(warehouse, macro("run_config"))
     relations = macro("side_relations", current)
+    if is_true(dry_run):
+        kept = [relation for relation, _ in kept_tables(warehouse, current)]
+        for relation in [*entity_tables(warehouse, relations), *kept]:
+            report(warehouse, entity, f"would drop {relation}")
+        return
+    if not is_true(confirm):
+        raise UsageError(
+            f"{entity}: drop_entity drops {current} with its log and all its tables, which cannot "
+            "be undone. Nothing was dropped. Add confirm: true to drop them, or dry_run: true to "
+            "see which they are"
+        )
+    commits = ensure_commits(warehouse, macro("run_config"))
     forget_run_views(warehouse, current)
     drop_slices(warehouse, current, "all")
     clear_slices(warehouse, current)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from tidemark.errors import ConfigError, DataError, UsageError
@@ -12,6 +13,8 @@ from tidemark.pipeline.row_rules import note_broken
 from tidemark.pipeline.slices import forget_run_views
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.printable import counted
+from tidemark.read.landed_lines import places_of
+from tidemark.read.project import Entity
 from tidemark.rules.guard import (
     DELETING,
     deletes_too_much,
@@ -129,8 +132,10 @@ def why_rejects_stop(
     lines = _described_reasons(warehouse, rejects)
     if rejects.get("samples"):
         lines.append("\nfor example")
-        for row in warehouse.rows(f"{rejects['samples']}\nlimit {run['sample_rows']}"):
-            lines.append(f"\n  - {row['_reject_reason']}: {str(row['_raw_payload'])[:300]}")
+        rows = warehouse.rows(f"{rejects['samples']}\nlimit {run['sample_rows']}")
+        places = _places(cfg, run, [row["_raw_payload"] for row in rows])
+        for row, place in zip(rows, places, strict=True):
+            lines.append(f"\n  - {row['_reject_reason']}: {str(row['_raw_payload'])[:300]}{place}")
     forget_run_views(warehouse, cfg["target"])
     more, way_on = "", f"or set on_reject: quarantine to put such {units[1]} aside and go on"
     if cfg["on_reject"] != "fail":
@@ -147,6 +152,26 @@ def why_rejects_stop(
         f"{rejects['of']} cannot be used; nothing was written{more}{''.join(lines)}\n"
         f"{rejects['advice']}, {way_on}"
     )
+
+
+def _places(cfg: Loaded, run: Run, payloads: Sequence[str | None]) -> list[str]:
+    """Return where rejected rows of an extract stand in its files, as far as that is known fast."""
+    of_extract: Mapping[str, Any] = cfg
+    if cfg.get("family") != "extract" or not of_extract["location"]:
+        return [""] * len(payloads)
+    entity = Entity(
+        cfg["entity"],
+        "cdc",
+        schema="",
+        table="",
+        key=tuple(of_extract["keys"]),
+        location=of_extract["location"],
+        extract=of_extract["extract"],
+        format=of_extract["format"],
+        options=tuple((name, str(value)) for name, value in of_extract["options"].items()),
+    )
+    found = places_of(Path.cwd(), entity, str(run["business_date"]), payloads)
+    return [f" ({place[0]}, line {place[1]})" if place and place[1] else "" for place in found]
 
 
 def _described_reasons(warehouse: Warehouse, rejects: Rejects) -> list[str]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tidemark.model.problems import raise_problems
 from tidemark.model.suggestions import did_you_mean
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.shapes.settings import Settings
+
+_NOT_OF_ONE_ROW = ("[NESTED_AGGREGATE_FUNCTION]", "window function inside an aggregate")
+_NO_CONDITION = re.compile(
+    r'"\(NOT .*requires the "BOOLEAN" type, however .* has the type "([^"]+)"'
+)
 
 
 def check_expressions(warehouse: Warehouse, cfg: Settings) -> None:
@@ -86,4 +92,10 @@ def meaning_problem(
 
 
 def _no_expression(setting: str, expression: str, why: str) -> str:
+    # the expression is asked for within an aggregate of ours
+    if any(one in why for one in _NOT_OF_ONE_ROW):
+        why = "it sees one row, so it can have no aggregate and no window function"
+    # a condition is asked for as its opposite
+    if found := _NO_CONDITION.search(why):
+        why = f"it is no condition, but has the type {found[1]}. Write a comparison"
     return f"{setting}: `{expression.strip()}` is no SQL expression: {why}"

@@ -352,8 +352,18 @@ def _readable_csv_view(
 
 
 def _check_separator(cfg: Settings, found: list[str], path: str) -> None:
-    """Stop at a header of one name with semicolons in it: it is not that of a file with commas."""
+    """Stop at a header that is none, or whose columns another separator separates."""
     known = lowered([*names_of(cfg["columns"]), *cfg["keys"]])
+    if found and found[0].lower().startswith("sep=") and found[0].lower() not in known:
+        raise DataError(
+            f"{cfg['entity']}: {path} begins with the line sep=, which only Excel reads. Deliver "
+            "the file without this line"
+        )
+    if found and found[0].startswith("PK\x03\x04"):
+        raise DataError(
+            f"{cfg['entity']}: {path} is a zip archive or an Excel workbook. Deliver the file as "
+            "CSV"
+        )
     if len(found) != 1 or found[0].lower() in known:
         return
     for separator, shown in _SEPARATORS:
@@ -402,10 +412,12 @@ def _check_header(warehouse: Warehouse, cfg: Settings, found: list[str], path: s
 def _other_encoding(warehouse: Warehouse, cfg: Settings, path: str, name: str) -> ConfigError:
     """A name is not of the encoding that the file is read by."""
     encoding, shown = warehouse.macro("csv_options", cfg["options"])["encoding"], "\ufffd"
+    # of UTF-16 every second byte of a plain letter is NUL
+    other = "UTF-16" if chr(0) in name else "windows-1252"
     return ConfigError(
         f"{cfg['entity']}: the header of {path} is not {encoding}: "
         f"`{name.replace(chr(0), shown)}`. "
-        "Name the encoding of the file: options: {encoding: windows-1252} in meta.tidemark"
+        f"Name the encoding of the file: options: {{encoding: {other}}} in meta.tidemark"
     )
 
 

@@ -72,6 +72,7 @@ def entity_plan(facts: Mapping[str, Any], rows: Rows) -> EntityPlan:
         kind=facts["kind"],
         outcome=facts["outcome"],
         stops=facts["stops"],
+        broken_rules=facts["broken_rules"],
         counts=counts,
         existing=existing,
         share_of_current=round(changed / existing, 6) if existing else None,

@@ -167,6 +167,9 @@ class EntityPlan(_Part):
     kind: Kind
     outcome: Outcome = Field(description="stops: the load would stop before it writes anything.")
     stops: str | None = Field(default=None, description="Why it would stop.")
+    broken_rules: list[str] = Field(
+        default=[], description="Rules that more rows fail than `at_most` says: no option lets it."
+    )
     counts: Counts = Counts()
     existing: int = Field(default=0, description="Rows that stood before.")
     share_of_current: float | None = Field(
@@ -237,7 +240,7 @@ GUARDS = {"--allow-deletes": "allow_deletes", "--allow-rejects": "allow_rejects"
 
 def stopping_guards(one: EntityPlan) -> list[str]:
     """Return the options that let a load through; none where something else stops it too."""
-    if one.on_reject == "fail" and one.counts.rows_rejected > 0:
+    if one.broken_rules or (one.on_reject == "fail" and one.counts.rows_rejected > 0):
         return []
     guards = zip(GUARDS, (one.guard, one.reject_guard), strict=True)
     return [option for option, guard in guards if guard is not None and guard.verdict == "stops"]

@@ -63,7 +63,30 @@ def places_of(
                 wanted.pop(number)
         except (OSError, EOFError, ValueError, LookupError, csv.Error):
             continue
+    for number, place in _by_key(files, entity, wanted).items():
+        found[number] = place
     return found
+
+
+def _by_key(files: Sequence[_File], entity: Entity, wanted: Mapping[int, str]) -> dict[int, Place]:
+    """Return where rows stand that the model's body changed: where one record alone has the key."""
+    names = tuple(name.lower() for name in entity.key)
+    rows = {number: row for number, text in wanted.items() if (row := _object(text)) is not None}
+    is_of_records = entity.extract != "events" and entity.format in ("csv", "json")
+    if not rows or not names or not is_of_records:
+        return {}
+    records = _csv_records if entity.format == "csv" else _json_records
+    places: dict[tuple[str, ...], list[Place]] = {}
+    for file in files:
+        try:
+            with _opened(file.path, entity) as content:
+                for line, record in records(content, entity, names):
+                    places.setdefault(_key(record, names), []).append((file.shown, line))
+        except (OSError, EOFError, ValueError, LookupError, csv.Error):
+            return {}
+    keys = {number: _key(row, names) for number, row in rows.items()}
+    known = {number: places.get(key, []) for number, key in keys.items() if all(key)}
+    return {number: found[0] for number, found in known.items() if len(found) == 1}
 
 
 def _files_of(root: Path, entity: Entity, date: str | None) -> list[_File]:

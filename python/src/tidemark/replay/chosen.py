@@ -164,9 +164,9 @@ def _dates(entity: Entity, own: Sequence[Commit], asked: Asked) -> tuple[dt.date
     first, last = asked.first or loaded[0], asked.last or loaded[-1]
     dates = tuple(date for date in loaded if first <= date <= last)
     if not dates:
+        which = f"of {first}..{last}" if asked.last else f"from {first} on"
         raise ConfigError(
-            f"{entity.name}: no business date of {first}..{last} was loaded. Choose from "
-            f"{date_ranges(loaded)}"
+            f"{entity.name}: no business date {which} was loaded. Choose from {date_ranges(loaded)}"
         )
     return dates
 

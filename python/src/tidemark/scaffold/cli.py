@@ -15,7 +15,7 @@ import click
 
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.home import project_above
-from tidemark.printable import one_line
+from tidemark.printable import counted, one_line
 from tidemark.project import (
     is_jinja,
     mappings_in,
@@ -335,7 +335,8 @@ def _from_sample(
     }
     if sample.options:
         settings["options"] = sample.options
-    counted = "all" if sample.complete else "the first"
+    share = "all" if sample.complete else "the first"
+    rows = counted(len(sample.rows), "row")
     entry = ModelEntry(
         name=place.name,
         keys=keys,
@@ -343,7 +344,7 @@ def _from_sample(
         columns=sample.columns,
         comment=(
             f"Made by `tidemark init` from {os.path.basename(found.files[0])};",
-            f"types and key are inferred from {counted} {len(sample.rows):,} rows: check them.",
+            f"types and key are inferred from {share} {rows}: check them.",
         ),
     )
     return _Model("{{ tidemark.extract() }}\n", entry, tuple(report), first_date=found.first_date)
@@ -355,7 +356,7 @@ def _report_sample(place: _Place, found: Extract, sample: Sample) -> list[str]:
     )
     if found.found > 1:
         files += f" (of {found.found} that match)"
-    read = f"{len(sample.rows):,} rows" + (
+    read = counted(len(sample.rows), "row") + (
         "" if sample.complete else ", the limit of --rows; there are more"
     )
     options = ", ".join(f"{name} {value!r}" for name, value in sample.options.items())
@@ -404,7 +405,7 @@ def _choose_keys(entity: str, sample: Sample, wanted: Sequence[str]) -> tuple[li
         others = ["+".join(other) for other in proposal.others[:3]]
         why += f"; chosen by name before {', '.join(others)}"
     if len(sample.rows) < 20:
-        why += f"; only {len(sample.rows)} rows, so a guess"
+        why += f"; only {counted(len(sample.rows), 'row')}, so a guess"
     return list(proposal.columns), why
 
 

@@ -20,6 +20,7 @@ _TIMESTAMP = re.compile(
 _LEADING_ZERO = re.compile(r"-?0\d+(?:\.\d*)?")
 _LOCAL_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}")
 _COMMA_NUMBER = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
+_GROUPED_NUMBER = re.compile(r"-?[1-9]\d{0,2}(?:,\d{3})+\.\d+")
 _MAYBE_THOUSANDS = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2},\d{3})")
 # Identifiers made of digits: today's sample may have no leading zero, tomorrow's will.
 _DIGIT_CODES = re.compile(
@@ -140,6 +141,11 @@ def _why_string(name: str, texts: set[str]) -> str:
         )
     if _all_are(texts, (_COMMA_NUMBER,)) and not _all_are(texts, (_MAYBE_THOUSANDS,)):
         return _comma_numbers(name, texts)
+    ungrouped = {text.replace(",", "") for text in texts}
+    if any(_GROUPED_NUMBER.fullmatch(text) for text in texts) and _all_are(
+        ungrouped, (_INTEGER, _FRACTION)
+    ):
+        return _grouped_numbers(name, texts)
     if any(_LEADING_ZERO.fullmatch(text) for text in texts) and _all_are(
         texts, (_INTEGER, _FRACTION, _LEADING_ZERO)
     ):
@@ -174,6 +180,18 @@ def _comma_numbers(name: str, texts: set[str]) -> str:
         f"numbers such as {max(texts, key=len)}; to read them, set data_type "
         f"decimal({18 if whole + scale <= 14 else 38}, {scale}), and write in the model's SQL: "
         f"replace({bare}, ',', '.') as {column}"
+    )
+
+
+def _grouped_numbers(name: str, texts: set[str]) -> str:
+    """Say how numbers with commas between thousands are read."""
+    scale = max(len(text.partition(".")[2]) for text in texts)
+    whole = max(sum(map(str.isdigit, text.partition(".")[0])) for text in texts)
+    column = field_name(name)
+    return (
+        f"numbers such as {max(texts, key=len)}; to read them, set data_type "
+        f"decimal({18 if whole + scale <= 14 else 38}, {scale}), and write in the model's SQL: "
+        f"replace({column}, ',', '') as {column}"
     )
 
 

@@ -218,6 +218,12 @@ def _read_csv(
             f"{files[0]} is not text in {encoding or 'UTF-8'}, because it has NUL characters: "
             "name its --encoding or --format"
         )
+    first_line = start.splitlines()[0]
+    if re.fullmatch(r'"?sep=.?"?', first_line.strip(), re.IGNORECASE):
+        raise ConfigError(
+            f"{files[0]} begins with the line {first_line}, which only Excel reads: a load would "
+            "take it for the header. Remove this line from the files"
+        )
     dialect = _sniff(start, delimiter)
     first_rows = list(itertools.islice(dialect.rows(io.StringIO(start, newline="")), 101))
     has_header = _has_header(first_rows) if header is None else header
@@ -268,7 +274,8 @@ def _read_csv(
     if encoding is not None:
         options["encoding"] = encoding
     if ragged:
-        notes.append(f"{ragged} rows have more or fewer values than the first line has columns")
+        have = "row has" if ragged == 1 else "rows have"
+        notes.append(f"{ragged} {have} more or fewer values than the first line has columns")
     return Sample(
         "csv", columns, tuple(tuple(row) for row in rows), options, tuple(notes), complete
     )
@@ -326,9 +333,13 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
 
 def _names(path: Path, first: Sequence[str], has_header: bool) -> list[str]:
     """Names of the columns, those that Spark gives where the file has none."""
-    names = [
-        name if has_header and name.strip() else f"_c{index}" for index, name in enumerate(first)
-    ]
+    for place, name in enumerate(first if has_header else (), 1):
+        if not name.strip():
+            raise ConfigError(
+                f"column {place} in the header of {path} has no name, so a load would stop: name "
+                "the column in the source"
+            )
+    names = list(first) if has_header else [f"_c{index}" for index in range(len(first))]
     _check_names(path, names)
     return names
 

@@ -275,7 +275,10 @@ def best_message(causes: list[str]) -> str:
             deepest.partition("\n")[0] if deepest != named else "what is in it is broken"
         )
         if _OTHER_HEADER.search(deepest):
-            why = "its columns are not those of the other files, in their order"
+            why = (
+                "its columns are not those of the other files, in their order. Write all files of "
+                "a date with the same columns"
+            )
         elif other := _OTHER_TYPE.search(deepest):
             why = (
                 f"column {other['name']} is {other['there']} in it, and {other['wanted']} in "

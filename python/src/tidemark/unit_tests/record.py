@@ -34,11 +34,12 @@ def recorded_rows(found: Found, wanted: TableRows | None, root: Path, zone: Zone
         zone: The time zone of the session.
     """
     named = dict.fromkeys(name for row in (rows_of(wanted, root) if wanted else []) for name in row)
-    lower = {name.lower() for name in named}
+    # names that the table does not have say nothing of what to keep
+    lower = {name.lower() for name in named} & {name.lower() for name in found.columns}
     columns = [
         name
         for name in found.columns
-        if (name.lower() in lower if named else not name.startswith("_") or name in _USUAL)
+        if (name.lower() in lower if lower else not name.startswith("_") or name in _USUAL)
     ]
     rows = [
         {name: _yaml_value(plain_value(row[name], zone)) for name in columns} for row in found.rows
@@ -53,7 +54,8 @@ def _yaml_value(value: Any) -> Any:
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return value
     if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
+        number = int(value) if value == value.to_integral_value() else float(value)
+        return number if Decimal(str(number)) == value else str(value)
     return json_value(value) if isinstance(value, Mapping | list) else value_text(value)
 
 

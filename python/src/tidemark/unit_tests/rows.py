@@ -6,12 +6,14 @@ import csv
 import datetime as dt
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tidemark.errors import ConfigError
 from tidemark.model.settings.unit_tests import Row, TableRows
+from tidemark.printable import counted
 
 
 def rows_of(table: TableRows, root: Path) -> list[Row]:
@@ -62,11 +64,16 @@ def _rows_of_csv(text: str, place: str) -> list[Row]:
     if not lines:
         raise ConfigError(f"{place} has no header: write the names of columns into its first line")
     names, *rows = lines
+    if len(names) == 1 and (other := re.search(r"[;\t|]", names[0])):
+        raise ConfigError(
+            f"{place} has {other[0]!r} between its columns. Write commas, whatever the options of "
+            "the model say; `lines` takes a file as it is"
+        )
     for row in rows:
         if len(row) != len(names):
             raise ConfigError(
-                f"{place}: a row must have {len(names)} cells, as the header has, found "
-                f"{len(row)}: {','.join(row)}"
+                f"{place}: a row must have {counted(len(names), 'cell')}, as the header has, found "
+                f"{len(row)}: {','.join(row)}. Put a value with a comma in quotes"
             )
     return [_row(names, row) for row in rows]
 

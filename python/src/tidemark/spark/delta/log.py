@@ -117,6 +117,10 @@ def commit(jvm: Any, transaction: Any, actions: Sequence[Any], mode: str) -> int
         actions: What becomes of files, as Delta's log has it.
         mode: What Delta's history calls it: Append or Overwrite.
     """
+    # of a log that has a checkpoint and no checksum, as that of a clone, Delta works the state out
+    # in the commit, by the session of the thread
+    sessions = java_class(jvm, "org.apache.spark.sql.classic.SparkSession")
+    sessions.setActiveSession(sessions.active())
     sequence = java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq(list(actions))
     _record_figures(jvm, transaction, actions)
     return int(transaction.commit(sequence, _operation(jvm, mode)))
