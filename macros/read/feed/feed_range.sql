@@ -230,8 +230,9 @@
     {#- Without `from` a log that was begun anew is read from its beginning; but not one that was cleaned. -#}
     {%- set cleaned_to = span['floor_id'] if span['floor_id'] > span['log_start_id'] else 0 -%}
     {%- set first = cleaned_to if pulls else 0 -%}
-    {%- do span.update({'from': span['from_id'] if moments['from'] else first, 'to': span['to_id']
-        if moments['to'] else span['last_id']}) -%}
+    {%- do span.update({'from': span['from_id'] if moments['from'] else first}) -%}
+    {#- a repeat after the last commit that wrote the log may be where the range begins -#}
+    {%- do span.update({'to': span['to_id'] if moments['to'] else [span['from'], span['last_id']] | max}) -%}
     {%- if pulls or ends.get('waits') -%}
         {%- do span.update({'to': span['from'] if span['to'] < span['log_start_id']
             else [span['from'], span['to']] | max}) -%}

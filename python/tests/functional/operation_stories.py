@@ -98,6 +98,9 @@ class Story:
     def load_next(self) -> None:
         raise NotImplementedError
 
+    def load_nothing_new(self) -> None:
+        """Load what is there as it is, which does not move the entity."""
+
     def versions(self, state: State) -> set[Values]:
         """Return key, values, from, to of each version."""
         raise NotImplementedError
@@ -155,6 +158,9 @@ class Story:
                 self.rollback()
             self.check()
         ahead, (self.state, self.commits) = self.commits, was
+        if self.rng.random() < 0.5:
+            self.load_nothing_new()
+            self.check_kept()
         if fate == "move":
             self.say("here:")
             self.load_next()
