@@ -1,6 +1,6 @@
 {#- One row about the commits of an entity and a range: the last completed commit that wrote the log, the
-    configuration, what is in flight, from where on changes are kept, and the commits that `moments` (from, to;
-    each {kind, value} or none) stand for. A repeat is no end of what was read: commits that a promoted clone
+    configuration, what is in flight, from where on changes are kept, and the commits that `moments` stand for
+    (from, to; each {kind, value} or none). A repeat is no end of what was read: commits that a promoted clone
     made before it come in front of it. -#}
 {%- macro span_sql(states, relation, moments) -%}
 with commits as {{ tidemark.last_commits_sql(states, relation) }},
