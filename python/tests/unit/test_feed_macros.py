@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.macros import SQL_FOLDERS, load_macros, warehouse_of
+from tests.macros import ROOT, SQL_FOLDERS, callable_macros, load_macros, warehouse_of
 from tests.rendering import load_sql_macros
 from tidemark.operations.erase_key import names_in_feed
 from tidemark.pipeline import feeds
@@ -93,3 +93,15 @@ def test_ends__are_no_repeats() -> None:
         )""")
     sql = crossed(macros["unit_ends_sql"]("states", ["s.t"]))
     assert db.execute(sql).fetchall() == [("s.t", 2)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "materialized", "is_later"),
+    [("model", "view", True), ("model", "feed", False), ("sql_operation", "view", False)],
+)
+def test_is_read_later(kind: str, materialized: str, is_later: bool) -> None:
+    """An inline query has dbt's settings of a view."""
+    source = (ROOT / "macros/read/feed/feed_range.sql").read_text(encoding="utf-8")
+    macros, context = callable_macros({"is_read_later": source})
+    context["model"] = {"resource_type": kind, "config": {"materialized": materialized}}
+    assert macros["is_read_later"]() is is_later
