@@ -195,8 +195,8 @@
     {{ return(those[0] if those and not own['anew'] else none) }}
 {%- endmacro -%}
 
-{#- Whether what is compiled is run later, each time that it is read. An inline query, which has the settings of
-    a view, is run at once. -#}
+{#- Whether what is compiled is run later, each time that it is read. An inline query, which has the settings
+    of a view, is run at once. -#}
 {%- macro is_read_later() -%}
     {{ return(model is defined and model.get('resource_type') != 'sql_operation'
         and (model.get('config') or {}).get('materialized') in ['view', 'ephemeral']) }}
