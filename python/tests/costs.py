@@ -27,6 +27,7 @@ LONG_FILES = (
     "test_cdc",
     "test_event_sources",
     "test_moved",
+    "test_operations_random",
     "test_feed_cases",
     "test_scd2",
     "test_other_readers",

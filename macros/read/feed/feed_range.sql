@@ -195,9 +195,10 @@
     {{ return(those[0] if those and not own['anew'] else none) }}
 {%- endmacro -%}
 
-{#- Whether what is compiled is run later, each time that it is read. -#}
+{#- Whether what is compiled is run later, each time that it is read. An inline query, which has the settings
+    of a view, is run at once. -#}
 {%- macro is_read_later() -%}
-    {{ return(model is defined
+    {{ return(model is defined and model.get('resource_type') != 'sql_operation'
         and (model.get('config') or {}).get('materialized') in ['view', 'ephemeral']) }}
 {%- endmacro -%}
 
@@ -230,8 +231,9 @@
     {#- Without `from` a log that was begun anew is read from its beginning; but not one that was cleaned. -#}
     {%- set cleaned_to = span['floor_id'] if span['floor_id'] > span['log_start_id'] else 0 -%}
     {%- set first = cleaned_to if pulls else 0 -%}
-    {%- do span.update({'from': span['from_id'] if moments['from'] else first, 'to': span['to_id']
-        if moments['to'] else span['last_id']}) -%}
+    {%- do span.update({'from': span['from_id'] if moments['from'] else first}) -%}
+    {#- a repeat after the last commit that wrote the log may be where the range begins -#}
+    {%- do span.update({'to': span['to_id'] if moments['to'] else [span['from'], span['last_id']] | max}) -%}
     {%- if pulls or ends.get('waits') -%}
         {%- do span.update({'to': span['from'] if span['to'] < span['log_start_id']
             else [span['from'], span['to']] | max}) -%}

@@ -72,8 +72,9 @@ from (
 {%- endfor %}
 {%- endmacro -%}
 
-{#- How far several entities can be read as one: for each the last commit completed before the first of those
-    in flight began, so that what one run writes to them is seen together or not yet. -#}
+{#- How far several entities can be read as one: for each the last commit that wrote the log and was completed
+    before the first of those in flight began, so that what one run writes to them is seen together or not
+    yet. -#}
 {%- macro unit_ends_sql(states, relations) -%}
 with commits as (
     select *
@@ -90,6 +91,7 @@ cross join (select min(running.started_at) filter (where running.state = 'inflig
     from commits as running) as in_flight
 where
     (state = 'completed' or undone_by is not null)
+    and kind <> 'repeat'
     and (_begun is null or completed_at < _begun)
 group by relation
 {%- endmacro -%}

@@ -1,6 +1,7 @@
-{#- One row about the commits of an entity and a range: the last completed commit, the configuration, what is
-    in flight, from where on changes are kept, and the commits that `moments` (from, to; each {kind, value} or
-    none) stand for. -#}
+{#- One row about the commits of an entity and a range: the last completed commit that wrote the log, the
+    configuration, what is in flight, from where on changes are kept, and the commits that `moments` stand for
+    (from, to; each {kind, value} or none). A repeat is no end of what was read: commits that a promoted clone
+    made before it come in front of it. -#}
 {%- macro span_sql(states, relation, moments) -%}
 with commits as {{ tidemark.last_commits_sql(states, relation) }},
 
@@ -14,7 +15,7 @@ written as (
 )
 
 select
-    max(commit_id) filter (where is_whole) as last_id,
+    max(commit_id) filter (where is_whole and kind <> 'repeat') as last_id,
     max_by(config, commit_id) filter (where state = 'completed' and config is not null) as config,
     min(commit_id) filter (where state = 'inflight') as inflight_id,
     date_format(min(started_at) filter (where state = 'inflight'), 'yyyy-MM-dd HH:mm:ss') as inflight_at,

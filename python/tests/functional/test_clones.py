@@ -13,6 +13,7 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
+from .feed_reading import call, query_all
 from .interrupted import before
 
 pytestmark = [pytest.mark.iceberg, pytest.mark.turn(1, 3)]
@@ -240,6 +241,31 @@ def test_promote__as_if_loaded_in_place(project: Any) -> None:
     said = " ".join(promote(entity, expect_pass=False).output.split())
     assert "the original has moved since it was cloned" in said and "(load, 2026-03-03)" in said
     assert told(entity, own) == was
+
+
+def test_feed__of_what_is_promoted(project: Any) -> None:
+    """What a clone loaded before a repeat of the original reaches a kept feed that has seen the repeat."""
+    entity = orders(project)
+    project.write(
+        "models/orders_feed.sql",
+        """
+        {{ config(materialized='feed') }}
+        select * from ({{ tidemark.change_feed(ref('orders')) }})
+        """,
+    )
+    load(entity, "2026-03-01", "2026-03-02")
+    clone(entity)
+    with schema_of_clones(project):
+        load(entity, "2026-03-03")
+    entity.run("2026-03-02")
+    assert commits(entity, project.schema)[-1][0] == "repeat"
+    project.dbt("run", "--select", "orders_feed")
+    promote(entity)
+    project.dbt("run", "--select", "orders_feed")
+    kept = entity.rows("_commit_id, id, _change", "_feed")
+    (wanted,) = query_all(project, [call("change_feed", "orders")])
+    assert kept == sorted((row._commit_id, row.id, row._change) for row in wanted)
+    assert len({row[0] for row in kept}) == 3
 
 
 def test_clone__of_what_moves_meanwhile(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:

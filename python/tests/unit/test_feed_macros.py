@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
 import pytest
 
-from tests.macros import SQL_FOLDERS, load_macros, warehouse_of
+from tests.macros import ROOT, SQL_FOLDERS, callable_macros, load_macros, warehouse_of
+from tests.rendering import load_sql_macros
 from tidemark.operations.erase_key import names_in_feed
 from tidemark.pipeline import feeds
+from tidemark.sessions.contract import crossed
 
 PULLS = {
     "both": [("a.orders", False), ("b.orders", False)],
@@ -74,3 +77,31 @@ def test_unrecorded_rows__of_one_source(
     assert found["unrecorded"]
     assert ("_entity in (" in found["others"]) == (of_entity is not None)
     assert (of_entity or "") in found["others"]
+
+
+def test_ends__are_no_repeats() -> None:
+    """A reader goes on from there, and commits of a promoted clone may come in front of a repeat."""
+    macros, db = load_sql_macros(), duckdb.connect()
+    db.execute("""
+        create table states as
+        select 's.t' as relation, 'completed' as state, date '2026-01-01' as business_date, '{}' as config,
+            null::bigint as undone_by, null::bigint as source_commit_id, commit_id, kind, moment as started_at,
+            moment as completed_at, moment as state_at
+        from (
+            select *, make_timestamp(2026, 1, commit_id, 0, 0, 0) as moment
+            from (values (1, 'load'), (2, 'rollback'), (3, 'repeat')) as t (commit_id, kind)
+        )""")
+    sql = crossed(macros["unit_ends_sql"]("states", ["s.t"]))
+    assert db.execute(sql).fetchall() == [("s.t", 2)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "materialized", "is_later"),
+    [("model", "view", True), ("model", "feed", False), ("sql_operation", "view", False)],
+)
+def test_is_read_later(kind: str, materialized: str, is_later: bool) -> None:
+    """An inline query has dbt's settings of a view."""
+    source = (ROOT / "macros/read/feed/feed_range.sql").read_text(encoding="utf-8")
+    macros, context = callable_macros({"is_read_later": source})
+    context["model"] = {"resource_type": kind, "config": {"materialized": materialized}}
+    assert macros["is_read_later"]() is is_later

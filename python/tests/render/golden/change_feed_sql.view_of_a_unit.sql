@@ -40,6 +40,7 @@ with commits as (
                     from commits as running) as in_flight
                 where
                     (state = 'completed' or undone_by is not null)
+                    and kind <> 'repeat'
                     and (_begun is null or completed_at < _begun)
                 group by relation
             )

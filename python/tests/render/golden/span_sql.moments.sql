@@ -23,7 +23,7 @@ written as (
 )
 
 select
-    max(commit_id) filter (where is_whole) as last_id,
+    max(commit_id) filter (where is_whole and kind <> 'repeat') as last_id,
     max_by(config, commit_id) filter (where state = 'completed' and config is not null) as config,
     min(commit_id) filter (where state = 'inflight') as inflight_id,
     date_format(min(started_at) filter (where state = 'inflight'), 'yyyy-MM-dd HH:mm:ss') as inflight_at,

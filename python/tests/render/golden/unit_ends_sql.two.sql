@@ -25,5 +25,6 @@ cross join (select min(running.started_at) filter (where running.state = 'inflig
     from commits as running) as in_flight
 where
     (state = 'completed' or undone_by is not null)
+    and kind <> 'repeat'
     and (_begun is null or completed_at < _begun)
 group by relation
