@@ -238,9 +238,8 @@ def test_clean__replaced_logs(module_project: Any) -> None:
     assert renewed.exists(f"__log_{last_commit(renewed)}")
     would = do(renewed, "drop_entity", dry_run=True)
     assert "would drop" in would and f"renewed__log_{last_commit(renewed)}" in would
-    assert "Nothing was dropped. Add confirm: true" in refused(renewed, "drop_entity")
     assert renewed.rows("id") == [(1,)]
-    do(renewed, "drop_entity", confirm=True)
+    do(renewed, "drop_entity")
     assert not renewed.exists("*") and renewed.commits() == []
 
 

@@ -434,5 +434,5 @@ def test_house_keeping(project: Any) -> None:
         "load"
         in project.dbt("run-operation", "show_commit", "--args", f"{{commit: {commit}}}").output
     )
-    busy.operate("drop_entity", confirm="true")
+    busy.operate("drop_entity")
     assert not busy.exists() and busy.commits() == []

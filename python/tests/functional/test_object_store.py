@@ -164,7 +164,7 @@ def test_extracts(project: Any, store: ObjectStore, see: Callable[..., Any]) -> 
     do(people, "compact")
     do(people, "clean", retention={"superseded": "0 days"}, vacuum=True)
     people.check()
-    do(people, "drop_entity", confirm=True)
+    do(people, "drop_entity")
     assert store.names(f"warehouse/{project.schema}.db/people") == []
 
 

@@ -135,7 +135,7 @@ def test_operations(module_project: ThriftProject) -> None:
     rows = module_project.sql("select source, table_name, state from tidemark_replication")
     assert [tuple(row) for row in rows] == [("shop", "public.goods", "FAILING")]
 
-    do(goods, "drop_entity", confirm=True)
+    do(goods, "drop_entity")
     assert not goods.exists() and not goods.exists("__log") and goods.commits() == []
     goods.load("2026-01-03", extract({7: "new"}))
     assert goods.rows("id, name") == [(7, "new")]

@@ -157,7 +157,7 @@ def _adopted_so_far(warehouse: Warehouse, opened: Opened, dates: list[str]) -> l
         raise UsageError(
             f"{cfg['entity']} has loaded {others[0]} already, but adopt needs an empty log. "
             "Give the model another name, or drop the entity first: dbt run-operation "
-            f"drop_entity --args '{{entity: {cfg['entity']}, confirm: true}}'"
+            f"drop_entity --args '{{entity: {cfg['entity']}}}'"
         )
     return loaded
 

@@ -282,7 +282,7 @@ def _check_free(
         raise UsageError(
             f"{here.name}: {there.relation} is not a clone. Name another schema, or drop the "
             "entity there: dbt run-operation drop_entity --args "
-            f"'{{entity: {here.name}, confirm: true}}' with --target of a target whose schema it is"
+            f"'{{entity: {here.name}}}' with --target of a target whose schema it is"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tidemark.errors import DataError, UsageError
+from tidemark.errors import DataError
 from tidemark.operations.entity import asked_run, entity_config, is_true, report
 from tidemark.operations.planning import drop_plan
 from tidemark.operations.tables import drop_any, entity_tables, kept_tables
@@ -55,14 +55,11 @@ def rebuild(warehouse: Warehouse, entity: str, dry_run: Any) -> None:
     report(warehouse, entity, f"rebuilt: {counted(macro('row_count', current), 'row')}")
 
 
-def drop_entity(warehouse: Warehouse, entity: str, dry_run: Any, confirm: Any) -> None:
+def drop_entity(warehouse: Warehouse, entity: str, dry_run: Any) -> None:
     """Drop all tables of an entity, and forget its commits.
 
     What full refreshes and rehashes left goes too: without their commits `clean` would keep it for
     ever.
-
-    Raises:
-        UsageError: It is not confirmed.
     """
     macro, cfg = warehouse.macro, entity_config(warehouse, entity)
     current = cfg["target"]
@@ -72,12 +69,6 @@ def drop_entity(warehouse: Warehouse, entity: str, dry_run: Any, confirm: Any) -
         for relation in [*entity_tables(warehouse, relations), *kept]:
             report(warehouse, entity, f"would drop {relation}")
         return
-    if not is_true(confirm):
-        raise UsageError(
-            f"{entity}: drop_entity drops {current} with its log and all its tables, which cannot "
-            "be undone. Nothing was dropped. Add confirm: true to drop them, or dry_run: true to "
-            "see which they are"
-        )
     commits = ensure_commits(warehouse, macro("run_config"))
     forget_run_views(warehouse, current)
     drop_slices(warehouse, current, "all")

@@ -106,7 +106,7 @@ def _check_no_parquet(cfg: Settings, state: State) -> None:
             f"{cfg['entity']}: the tables are plain Parquet, which this release does not "
             "support. Run the model by the release before with file_format: delta and "
             "--full-refresh, which keeps the old log. Or drop the tables with `dbt "
-            f"run-operation drop_entity --args '{{entity: {cfg['entity']}, confirm: true}}'` and "
+            f"run-operation drop_entity --args '{{entity: {cfg['entity']}}}'` and "
             "load the entity again"
         )
 

@@ -40,7 +40,7 @@ def drop_copies(
         "the dbt project cannot be parsed, so no table was dropped. Run `dbt parse` to see why",
     )
     for model in models:
-        invoker.ask("drop_entity", {"entity": model.name, "confirm": True}, "tidemark dropped ")
+        invoker.ask("drop_entity", {"entity": model.name}, "tidemark dropped ")
         say(f"dropped {model.name}")
     dropped = {model.name for model in models}
     for model in models:
