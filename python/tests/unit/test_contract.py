@@ -247,8 +247,8 @@ def test_whole_numbers_of_many_columns(sql: str) -> None:
     [
         "upper(" * 30 + "a" + ")" * 30,
         "round(" * 30 + "a" + ", 2)" * 30,
-        "(" * 300 + "a" + ")" * 300,
-        "case when a > 1 then " * 300 + "1" + " end" * 300,
+        "(" * 2000 + "a" + ")" * 2000,
+        "case when a > 1 then " * 2000 + "1" + " end" * 2000,
         " + ".join(["a"] * 3000),
     ],
 )
