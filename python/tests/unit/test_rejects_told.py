@@ -55,7 +55,7 @@ def test_what_failed(reason: str, payload: str, told: tuple[str | None, ...]) ->
 
 
 def places(root: Path, entity: Entity, *payloads: str) -> Any:
-    return places_of(root, entity, DATE, payloads)
+    return places_of(root, entity.landed, DATE, payloads)
 
 
 def test_line__of_csv(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_line__of_json_lines_of_an_unreadable_line_and_of_events(tmp_path: Path)
     )
     assert [line for _, line in found] == [1, 2, 3]
     events = Entity("e", "cdc", "s", "e", location="in", extract="events", format="debezium")
-    assert places_of(tmp_path, events, None, ['{"id": 2, "n": null}']) == [
+    assert places_of(tmp_path, events.landed, None, ['{"id": 2, "n": null}']) == [
         ("in/2026-03-02.jsonl", 2)
     ]
 

@@ -13,8 +13,7 @@ from tidemark.pipeline.row_rules import note_broken
 from tidemark.pipeline.slices import forget_run_views
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.printable import counted
-from tidemark.read.landed_lines import places_of
-from tidemark.read.project import Entity
+from tidemark.read.landed_lines import Landed, places_of
 from tidemark.rules.guard import (
     DELETING,
     deletes_too_much,
@@ -159,18 +158,14 @@ def _places(cfg: Loaded, run: Run, payloads: Sequence[str | None]) -> list[str]:
     of_extract: Mapping[str, Any] = cfg
     if cfg.get("family") != "extract" or not of_extract["location"]:
         return [""] * len(payloads)
-    entity = Entity(
-        cfg["entity"],
-        "cdc",
-        schema="",
-        table="",
-        key=tuple(of_extract["keys"]),
-        location=of_extract["location"],
-        extract=of_extract["extract"],
-        format=of_extract["format"],
-        options=tuple((name, str(value)) for name, value in of_extract["options"].items()),
+    landed = Landed(
+        of_extract["location"],
+        of_extract["extract"],
+        of_extract["format"],
+        tuple(of_extract["keys"]),
+        tuple((name, str(value)) for name, value in of_extract["options"].items()),
     )
-    found = places_of(Path.cwd(), entity, str(run["business_date"]), payloads)
+    found = places_of(Path.cwd(), landed, str(run["business_date"]), payloads)
     return [f" ({place[0]}, line {place[1]})" if place and place[1] else "" for place in found]
 
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from tidemark.read.project import Entity
-
 MASKED = "***"
 """What stands in a reject for a sensitive value."""
 _MOST_BYTES = 64 * 1024 * 1024
@@ -30,13 +28,36 @@ Record = tuple[int, dict[str, str | None]]
 
 
 @dataclass(frozen=True)
+class Landed:
+    """How the files of a model are found and read.
+
+    Attributes:
+        location: Where its extracts or events land, as its YAML says; None if its SQL says it.
+        extract: full, delta or events; None if it has none.
+        format: That of the files.
+        key: Its key columns; none for a table without key.
+        options: How they are read, names and values.
+    """
+
+    location: str | None
+    extract: str | None
+    format: str
+    key: tuple[str, ...]
+    options: tuple[tuple[str, str], ...]
+
+    def option(self, *names: str) -> str | None:
+        """Return how its files are read: the value of an option by its names, in any case."""
+        return next((value for name, value in self.options if name.lower() in names), None)
+
+
+@dataclass(frozen=True)
 class _File:
     path: Path
     shown: str
 
 
 def places_of(
-    root: Path, entity: Entity, date: str | None, payloads: Sequence[str | None]
+    root: Path, landed: Landed, date: str | None, payloads: Sequence[str | None]
 ) -> list[Place | None]:
     """Return where rows that were rejected stand in the files of their extract or events.
 
@@ -45,12 +66,12 @@ def places_of(
 
     Args:
         root: The project, from which a location without a root counts.
-        entity: The model.
+        landed: How its files are read.
         date: The business date whose extract it was, as 2026-03-04; of change events it says
             nothing of the files.
         payloads: The rows as the table of rejects has them.
     """
-    files = _files_of(root, entity, date)
+    files = _files_of(root, landed, date)
     only = (files[0].shown, None) if len(files) == 1 else None
     found: list[Place | None] = [only] * len(payloads)
     if sum(_size(file.path) for file in files) > _MOST_BYTES:
@@ -58,29 +79,29 @@ def places_of(
     wanted = {number: text for number, text in enumerate(payloads) if text}
     for file in files:
         try:
-            for number, line in _lines_in(file.path, entity, wanted):
+            for number, line in _lines_in(file.path, landed, wanted):
                 found[number] = (file.shown, line)
                 wanted.pop(number)
         except (OSError, EOFError, ValueError, LookupError, csv.Error):
             continue
-    for number, place in _by_key(files, entity, wanted).items():
+    for number, place in _by_key(files, landed, wanted).items():
         found[number] = place
     return found
 
 
-def _by_key(files: Sequence[_File], entity: Entity, wanted: Mapping[int, str]) -> dict[int, Place]:
+def _by_key(files: Sequence[_File], landed: Landed, wanted: Mapping[int, str]) -> dict[int, Place]:
     """Return where rows stand that the model's body changed: where one record alone has the key."""
-    names = tuple(name.lower() for name in entity.key)
+    names = tuple(name.lower() for name in landed.key)
     rows = {number: row for number, text in wanted.items() if (row := _object(text)) is not None}
-    is_of_records = entity.extract != "events" and entity.format in ("csv", "json")
+    is_of_records = landed.extract != "events" and landed.format in ("csv", "json")
     if not rows or not names or not is_of_records:
         return {}
-    records = _csv_records if entity.format == "csv" else _json_records
+    records = _csv_records if landed.format == "csv" else _json_records
     places: dict[tuple[str, ...], list[Place]] = {}
     for file in files:
         try:
-            with _opened(file.path, entity) as content:
-                for line, record in records(content, entity, names):
+            with _opened(file.path, landed) as content:
+                for line, record in records(content, landed, names):
                     places.setdefault(_key(record, names), []).append((file.shown, line))
         except (OSError, EOFError, ValueError, LookupError, csv.Error):
             return {}
@@ -89,11 +110,11 @@ def _by_key(files: Sequence[_File], entity: Entity, wanted: Mapping[int, str]) -
     return {number: found[0] for number, found in known.items() if len(found) == 1}
 
 
-def _files_of(root: Path, entity: Entity, date: str | None) -> list[_File]:
-    location = entity.location
+def _files_of(root: Path, landed: Landed, date: str | None) -> list[_File]:
+    location = landed.location
     if location is None or ("://" in location and not location.startswith("file:")):
         return []
-    if entity.extract != "events":
+    if landed.extract != "events":
         if date is None:
             return []
         year, month, day = date.split("-")
@@ -130,23 +151,23 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _lines_in(path: Path, entity: Entity, wanted: Mapping[int, str]) -> Iterator[tuple[int, int]]:
+def _lines_in(path: Path, landed: Landed, wanted: Mapping[int, str]) -> Iterator[tuple[int, int]]:
     """Return the number of each row that a file has, with its line; equal ones in their order."""
     whole, rows = {}, {}
     for number, text in wanted.items():
         row = _object(text)
-        if row is not None and entity.extract != "events" and entity.format in ("csv", "json"):
+        if row is not None and landed.extract != "events" and landed.format in ("csv", "json"):
             rows[number] = row
         else:
             whole[number] = text
-    if whole and entity.format != "parquet":
-        yield from _matching(_text_lines(path, entity), whole)
+    if whole and landed.format != "parquet":
+        yield from _matching(_text_lines(path, landed), whole)
     if rows:
-        records = _csv_records if entity.format == "csv" else _json_records
+        records = _csv_records if landed.format == "csv" else _json_records
         names = _compared_names(rows.values())
         keys = {number: _key(row, names) for number, row in rows.items()}
-        with _opened(path, entity) as file:
-            read = ((line, _key(record, names)) for line, record in records(file, entity, names))
+        with _opened(path, landed) as file:
+            read = ((line, _key(record, names)) for line, record in records(file, landed, names))
             yield from _matching(read, keys)
 
 
@@ -190,10 +211,10 @@ def _object(text: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _opened(path: Path, entity: Entity) -> IO[str]:
+def _opened(path: Path, landed: Landed) -> IO[str]:
     with _OPENERS.get(path.suffix, open)(path, "rb") as file:
         content = file.read(_MOST_UNPACKED)
-    encoding = entity.option("encoding", "charset") or "utf-8"
+    encoding = landed.option("encoding", "charset") or "utf-8"
     if content.startswith(codecs.BOM_UTF8):
         content = content.removeprefix(codecs.BOM_UTF8)
         try:
@@ -203,18 +224,18 @@ def _opened(path: Path, entity: Entity) -> IO[str]:
     return io.StringIO(content.decode(encoding, "replace"), newline="")
 
 
-def _text_lines(path: Path, entity: Entity) -> Iterator[tuple[int, str]]:
-    with _opened(path, entity) as file:
+def _text_lines(path: Path, landed: Landed) -> Iterator[tuple[int, str]]:
+    with _opened(path, landed) as file:
         for line, text in enumerate(file, start=1):
             yield line, text.rstrip("\r\n")
 
 
 def _csv_records(
-    file: IO[str], entity: Entity, names: Sequence[str]
+    file: IO[str], landed: Landed, names: Sequence[str]
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    quote = entity.option("quote") or '"'
-    escape = entity.option("escape") or quote
-    separator = entity.option("sep", "delimiter") or ","
+    quote = landed.option("quote") or '"'
+    escape = landed.option("escape") or quote
+    separator = landed.option("sep", "delimiter") or ","
     reader = csv.reader(
         file,
         delimiter="\t" if separator == "\\t" else separator,
@@ -222,7 +243,7 @@ def _csv_records(
         doublequote=escape == quote,
         escapechar=None if escape == quote else escape,
     )
-    has_header = (entity.option("header") or "true").lower() == "true"
+    has_header = (landed.option("header") or "true").lower() == "true"
     header: Sequence[str] = names
     begun = 0
     for record in reader:
@@ -234,7 +255,7 @@ def _csv_records(
 
 
 def _json_records(
-    file: IO[str], entity: Entity, names: Sequence[str]
+    file: IO[str], landed: Landed, names: Sequence[str]
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for line, text in enumerate(file, start=1):
         try:

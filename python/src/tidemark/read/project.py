@@ -16,6 +16,7 @@ from rich.console import Console
 from tidemark.errors import ConfigError
 from tidemark.home import tidemark_home
 from tidemark.project import NOT_PARSED
+from tidemark.read.landed_lines import Landed
 from tidemark.run.files import fingerprint
 from tidemark.run.options import RunOptions
 
@@ -64,9 +65,10 @@ class Entity:
     sensitive: tuple[str, ...] = ()
     valid_from: str = "_valid_from"
 
-    def option(self, *names: str) -> str | None:
-        """Return how its files are read: the value of an option by its names, in any case."""
-        return next((value for name, value in self.options if name.lower() in names), None)
+    @property
+    def landed(self) -> Landed:
+        """How its files are found and read."""
+        return Landed(self.location, self.extract, self.format, self.key, self.options)
 
     @property
     def relation(self) -> str:

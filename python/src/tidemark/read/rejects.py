@@ -88,7 +88,7 @@ def described_rejects(
         by_date.setdefault(str(date) if is_known else None, []).append(number)
     for date, numbers in by_date.items():
         payloads = [rows[number]["_raw_payload"] for number in numbers]
-        places |= zip(numbers, places_of(root, entity, date, payloads), strict=True)
+        places |= zip(numbers, places_of(root, entity.landed, date, payloads), strict=True)
     commits = {commit.commit_id: commit for commit in own}
     last = _last_loads(tables, entity, own) if rows else {}
     return [
