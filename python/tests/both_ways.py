@@ -184,14 +184,14 @@ def _rows_of_files(project: Any, name: str, kept: list[str]) -> list[str]:
     import duckdb
 
     from tidemark.engine.quoted import identifier
-    from tidemark.sessions.duck import _files_sql
+    from tidemark.sessions.duck import files_sql
     from tidemark.sessions.formats import files_of
 
     files = files_of(project.session, (project.schema, name))
     with duckdb.connect() as db:
         db.execute("set timezone = 'UTC'")
         columns = ", ".join(map(identifier, kept))
-        rows = f"select to_json(t) from (select {columns} from ({_files_sql(db, files)})) as t"
+        rows = f"select to_json(t) from (select {columns} from ({files_sql(db, files)})) as t"
         found = [str(row) for (row,) in db.execute(f"{rows} limit {_MOST + 1}").fetchall()]
         if len(found) > _MOST:
             found = [

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_args
 
+import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
@@ -27,6 +28,7 @@ from tidemark.failures import (
     succeeded_at,
 )
 from tidemark.home import Home
+from tidemark.read import delta
 from tidemark.read import project as projects
 from tidemark.read.commits import Commit
 from tidemark.read.past import rows_as_of
@@ -684,18 +686,68 @@ def test_table__that_only_spark_reads(tmp_path: Path, monkeypatch: pytest.Monkey
     loaded = tmp_path
     log = next((loaded / "warehouse/shop.db/cities__rejects/_delta_log").glob("*.json"))
     actions = [json.loads(line) for line in log.read_text().splitlines()]
-    features = {name: ["typeWidening"] for name in ("readerFeatures", "writerFeatures")}
-    for action in actions:
-        if "protocol" in action:
-            action["protocol"] = {"minReaderVersion": 3, "minWriterVersion": 7, **features}
-    log.write_text("\n".join(map(json.dumps, actions)))
+    before = call("rejects", "cities", "--json").stdout
+
+    def has(*features: str) -> None:
+        named = {name: features for name in ("readerFeatures", "writerFeatures")}
+        for action in actions:
+            if "protocol" in action:
+                action["protocol"] = {"minReaderVersion": 3, "minWriterVersion": 7, **named}
+        log.write_text("\n".join(map(json.dumps, actions)))
+
+    # delta-rs reads none of it, and DuckDB does
+    has("typeWidening")
+    assert call("rejects", "cities", "--json").stdout == before
+    has("typeWidening", "deletionVectors")
     (cities, _) = json.loads(call("status", "--json").stdout)
-    assert cities["open_rejects"] is None and "TypeWidening" in cities["problem"]
+    assert cities["open_rejects"] is None and "a wider type" in cities["problem"]
     assert (cities["last_date"], cities["rows"]) == ("2026-03-02", 2)
     result = call("rejects", "cities", code=1)
-    assert isinstance(result.exception, TableNotReadable) and "TypeWidening" in str(
-        result.exception
+    assert isinstance(result.exception, TableNotReadable)
+    assert "a column has a wider type, which only Spark reads together" in str(result.exception)
+
+
+def test_wider_types(tmp_path: Path) -> None:
+    """A column of each type that has become a wider one, with names of its own in files, and partitions."""
+    folder = tmp_path / "table"
+    rows = {
+        "d": ["2026-01-01", "2026-01-02"],
+        "a": pa.array([1, None], pa.int32()),
+        "t": pa.array([0, 1], pa.timestamp("us", "UTC")),
+        "s": pa.array([{"x": [1]}, None], pa.struct([("x", pa.list_(pa.int16()))])),
+        "m": pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int8())),
+        "e": pa.array([1.5, 2.5], pa.float32()),
+        "b": pa.array([b"\0", None]),
+    }
+    write_deltalake(str(folder), pa.table(rows), partition_by=["d"])
+    log = next((folder / "_delta_log").glob("*.json"))
+    text = (
+        log.read_text()
+        .replace('\\"integer\\"', '\\"long\\"')
+        .replace('\\"short\\"', '\\"integer\\"')
     )
+    actions = [json.loads(line) for line in text.splitlines()]
+    named = {name: ["typeWidening"] for name in ("readerFeatures", "writerFeatures")}
+    for action in actions:
+        if "protocol" in action:
+            action["protocol"] = {"minReaderVersion": 3, "minWriterVersion": 7, **named}
+    log.write_text("\n".join(map(json.dumps, actions)))
+    table = delta.open_table(str(folder))
+    assert table.query("select * from t order by d") == [
+        {
+            "d": "2026-01-01", "a": 1, "t": dt.datetime(1970, 1, 1, tzinfo=dt.UTC), "s": {"x": [1]},
+            "m": {"k": 1}, "e": 1.5, "b": b"\0",
+        },
+        {
+            "d": "2026-01-02", "a": None, "t": dt.datetime(1970, 1, 1, 0, 0, 0, 1, tzinfo=dt.UTC),
+            "s": None, "m": {}, "e": 2.5, "b": None,
+        },
+    ]  # fmt: skip
+    condition = table.equals("t", "1970-01-01 00:00:00.000001")
+    assert table.query(f"select d from t where {condition}") == [{"d": "2026-01-02"}]
+    with duckdb.connect() as db:
+        table.show(db, "shown", "select a + 5000000000 as n from t where a is not null")
+        assert db.execute("select typeof(n), n from shown").fetchall() == [("BIGINT", 5000000001)]
 
 
 def test_tables__lie_where_spark_puts_them(tmp_path: Path) -> None:

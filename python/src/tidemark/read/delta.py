@@ -1,15 +1,24 @@
-"""A Delta table read in this process by delta-rs."""
+"""A Delta table read in this process: by delta-rs, or by DuckDB where a column has a wider type.
+
+Of those delta-rs tells the files, and does not read them.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tidemark.engine.header import is_read_as_it_stands
+from tidemark.engine.quoted import identifier
+from tidemark.read import by_duckdb
 from tidemark.read.equals import Dialect, equals_sql
 from tidemark.read.folders import Described
 from tidemark.read.values import with_short_floats
+from tidemark.sessions.duck import FILE, Files, Stored, files_sql
 
 # Spark writes timestamps as INT96, which are read as nanoseconds unless one says otherwise: 64 bits
 # of those end in 2262, and 9999-12-31 would be a day of 1816
@@ -20,6 +29,24 @@ _DIALECT = Dialect(
     moment_utc="arrow_cast({}, 'Timestamp(Microsecond, Some(\"UTC\"))')",
     binary="decode({}, 'hex')",
 )
+
+_WIDENED = replace(by_duckdb.DIALECT, zoned="timestamp")
+_TYPES = {
+    "boolean": "BOOLEAN",
+    "byte": "TINYINT",
+    "short": "SMALLINT",
+    "integer": "INTEGER",
+    "long": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "date": "DATE",
+    "timestamp": "TIMESTAMPTZ",
+    "timestamp_ntz": "TIMESTAMP",
+    "string": "VARCHAR",
+    "binary": "BLOB",
+    # nothing but NULL
+    "void": "VARCHAR",
+}
 
 
 def describe(folder: Path) -> Described | None:
@@ -78,7 +105,8 @@ class DeltaFiles:
     def equals(self, column: str, text: str) -> str:
         """Return the condition that a column has the value that a text tells."""
         found = next(one for one in self._table.schema().fields if one.name == column)
-        return equals_sql(column, str(getattr(found.type, "type", found.type)), text, _DIALECT)
+        type_ = str(getattr(found.type, "type", found.type))
+        return equals_sql(column, type_, text, _WIDENED if self._is_widened else _DIALECT)
 
     def count(self) -> int | None:
         """Return how many rows there are, as the files tell; None if they do not."""
@@ -101,10 +129,15 @@ class DeltaFiles:
 
     def show(self, db: Any, name: str, select: str) -> None:
         """Make the rows of a query a view in a connection of DuckDB, which is read once."""
-        db.register(name, self._execute(select))
+        if self._is_widened:
+            by_duckdb.show(db, name, self._source, select)
+        else:
+            db.register(name, self._execute(select))
 
     def query(self, select: str) -> list[dict[str, Any]]:
         """Return the rows of a query, in which the table is called `t`."""
+        if self._is_widened:
+            return by_duckdb.query(self._source, select)
         found = self._execute(select).read_all()
         names = found.column_names
         columns_read = [found.column(name) for name in names]
@@ -115,3 +148,67 @@ class DeltaFiles:
         from deltalake import QueryBuilder
 
         return QueryBuilder(_SETTINGS).register("t", self._table).execute(select)
+
+    @property
+    def _is_widened(self) -> bool:
+        return "typeWidening" in (self._table.protocol().reader_features or ())
+
+    def _source(self, db: Any) -> str:
+        """Return the rows of all files as a SELECT of DuckDB's, each column by its type now.
+
+        Raises:
+            ValueError: Only Spark reads the table.
+        """
+        if "deletionVectors" in (self._table.protocol().reader_features or ()):
+            raise ValueError(
+                "some rows are marked as deleted (merge-on-read) and a column has a wider type, "
+                "which only Spark reads together"
+            )
+        folder = re.sub("^file:/*", "/", self._table.table_uri)
+        if "://" in folder:
+            raise ValueError("a column has a wider type, which only Spark reads in an object store")
+        columns = tuple(
+            Stored(field.name, _stored_name(field), _type_of(field.type))
+            for field in self._table.schema().fields
+        )
+        actions = self._table.get_add_actions(flatten=True).to_struct_array().to_pylist()
+        paths = tuple(str(Path(folder, action["path"])) for action in actions)
+        if not all(is_read_as_it_stands(path) and Path(path).exists() for path in paths):
+            raise ValueError("its files lie at paths that only Spark reads")
+        fields = {column.name: column.field for column in columns}
+        parted = self._table.metadata().partition_columns
+        values = {
+            path: {name: _partition(action, name, fields[name]) for name in parted}
+            for path, action in zip(paths, actions, strict=True)
+        }
+        rows = files_sql(db, Files(paths, columns, values if parted else {}))
+        return f"select * exclude ({FILE}) from ({rows})"
+
+
+def _stored_name(field: Any) -> str:
+    """Return what files call a column."""
+    return str(field.metadata.get("delta.columnMapping.physicalName", field.name))
+
+
+def _type_of(type_: Any) -> str:
+    """Return a type as DuckDB has it."""
+    if hasattr(type_, "fields"):
+        if any(_stored_name(field) != field.name for field in type_.fields):
+            raise ValueError("it maps names within a struct, which only Spark reads")
+        fields = (f"{identifier(field.name)} {_type_of(field.type)}" for field in type_.fields)
+        return f"STRUCT({', '.join(fields)})"
+    if hasattr(type_, "element_type"):
+        return f"{_type_of(type_.element_type)}[]"
+    if hasattr(type_, "value_type"):
+        return f"MAP({_type_of(type_.key_type)}, {_type_of(type_.value_type)})"
+    name = str(type_.type)
+    if name.startswith("decimal("):
+        return name.upper()
+    if name not in _TYPES:
+        raise ValueError(f"the table has a column of type {name}, which only Spark reads")
+    return _TYPES[name]
+
+
+def _partition(action: Mapping[str, Any], name: str, stored: str) -> str | None:
+    value = action.get(f"partition.{stored}", action.get(f"partition.{name}"))
+    return None if value is None else str(value)

@@ -14,18 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from tidemark.engine.quoted import identifier, list_sql, literal
-from tidemark.read.equals import Dialect, equals_sql
+from tidemark.read import by_duckdb
+from tidemark.read.equals import equals_sql
 from tidemark.read.folders import Described
-from tidemark.read.values import with_short_floats
 
 # what pyiceberg has at hand itself; it would take PyArrow, which is another extra
 _BY_FSSPEC = {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"}
-_DIALECT = Dialect(
-    zoned="timestamptz",
-    moment="cast({} as timestamp)",
-    moment_utc="cast({} as timestamptz)",
-    binary="unhex({})",
-)
 _DESCRIPTION = re.compile(r"v?(\d+)[^/]*\.metadata\.json")
 _TYPES = {
     "boolean": "BOOLEAN",
@@ -117,7 +111,7 @@ class IcebergFiles:
     def equals(self, column: str, text: str) -> str:
         """Return the condition that a column has the value that a text tells."""
         type_ = str(self._table.schema().find_field(column).field_type)
-        return equals_sql(column, type_, text, _DIALECT)
+        return equals_sql(column, type_, text, by_duckdb.DIALECT)
 
     def count(self) -> int:
         """Return how many rows there are, as the files tell."""
@@ -130,28 +124,11 @@ class IcebergFiles:
 
     def show(self, db: Any, name: str, select: str) -> None:
         """Make the rows of a query a view in a connection of DuckDB."""
-        db.execute(
-            f"create or replace temp view {identifier(name)} as "
-            f"with t as ({self._source()}) select * from ({select})"
-        )
+        by_duckdb.show(db, name, self._source, select)
 
     def query(self, select: str) -> list[dict[str, Any]]:
         """Return the rows of a query, in which the table is called `t`."""
-        import duckdb
-
-        with duckdb.connect() as db:
-            db.execute("set timezone = 'UTC'")
-            db.execute(f"create temp view t as {self._source()}")
-            found = db.execute(select)
-            described = found.description or ()
-            columns = [
-                with_short_floats(values, str(column[1]))
-                for column, values in zip(
-                    described, zip(*found.fetchall(), strict=True), strict=False
-                )
-            ]
-            names = [column[0] for column in described]
-            return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        return by_duckdb.query(self._source, select)
 
     def _tasks(self) -> list[Any]:
         tasks = list(self._table.scan().plan_files())
@@ -161,7 +138,7 @@ class IcebergFiles:
             )
         return tasks
 
-    def _source(self) -> str:
+    def _source(self, _db: Any) -> str:
         """Return the rows of all files as a SELECT.
 
         Columns are found by their numbers, as they may have been renamed.

@@ -384,10 +384,10 @@ def _why_of(error: Exception) -> str:
 def _view_sql(db: Any, name: str, of: str | Files) -> str:
     if isinstance(of, str):
         return f"create temp view {identifier(name)} as {of}"
-    return f"create temp view {identifier(name)} as {_files_sql(db, of)}"
+    return f"create temp view {identifier(name)} as {files_sql(db, of)}"
 
 
-def _files_sql(db: Any, of: Files) -> str:
+def files_sql(db: Any, of: Files) -> str:
     """Return a query of the rows of files, by the names and types that the table has."""
     if not of.paths:
         nothing = ", ".join(
