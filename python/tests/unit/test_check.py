@@ -170,6 +170,34 @@ def test_check__a_model_that_was_away(shop: Shop) -> None:
     )
 
 
+def test_check__sql_of_the_yaml(shop: Shop) -> None:
+    """Only Spark knows its SQL, so what another parser cannot read is a remark, as is a misspelt column."""
+    shop.write("models/fees.sql", "{{ tidemark.extract() }}")
+    rules = (
+        "rules: [{name: broken, check: 'amount >> 0 and'}, {name: named, check: 'amout > 0 and other > 1'}, "
+        "{name: right, check: amount > 0 and id in (select number from shop.orders)}]"
+    )
+    tidemark = f"{{extract: full, location: '{{business_date}}.csv', {rules}}}"
+    compared = "config: {meta: {tidemark: {compare_as: 'round(amont, 1)'}}}"
+    shop.write(
+        "models/fees.yml",
+        "models: [{name: fees, columns: [{name: id, data_type: int}, {name: amount, data_type: int, "
+        f"{compared}}}], config: {{materialized: cdc, unique_key: id, meta: {{tidemark: {tidemark}}}}}}}]\n",
+    )
+    result = shop.check()
+    assert (result.exit_code, result.stdout.splitlines()) == (
+        0,
+        [
+            "fees  models/fees.yml",
+            "  - rules.broken: `amount >> 0 and` is likely no SQL. `tidemark plan` asks Spark",
+            "  - rules.named names `amout`, which `columns` does not have; did you mean `amount`?",
+            "  - column `amount`: meta.tidemark.compare_as names `amont`, which `columns` does not have; "
+            "did you mean `amount`?",
+            "checked 2 models: no problems",
+        ],
+    )
+
+
 def test_check__keys_that_dbt_passes_over(shop: Shop) -> None:
     """One mistake is one problem."""
     shop.write("models/prices.sql", "{{ tidemark.extract() }}")

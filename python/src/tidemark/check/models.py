@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from glob import has_magic
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tidemark.console import meant
 from tidemark.engine.covers import why_not_read
@@ -19,7 +19,9 @@ from tidemark.model.derived import feed_settings, scd2_settings
 from tidemark.model.enriched import atomic_settings, shred_settings
 from tidemark.model.entity import entity_settings
 from tidemark.model.unit_tests import unit_tests_of
+from tidemark.pipeline.expressions import given_expressions
 from tidemark.run.watch import is_local, local_path
+from tidemark.shapes.settings import Settings
 
 _READERS: Mapping[str, Callable[..., Mapping[str, Any]]] = {
     "cdc": entity_settings,
@@ -87,7 +89,10 @@ def checked_models(
         more = {"scd2": (nodes,), "shred": (has_session,)}.get(kind, ())
         config, problems = _judged(_READERS[kind], node, lake_format, *more)
         problems += _judged(unit_tests_of, node)[1]
-        remarks = (*_remarks(kind, config, node), *_no_folder(root, node)) if config else ()
+        remarks: tuple[str, ...] = ()
+        if config:
+            odd_sql = _odd_sql(config, node["columns"])
+            remarks = (*_remarks(kind, config, node), *_no_folder(root, node), *odd_sql)
         found.append(Checked(node["name"], kind, _path(node), problems, remarks))
     return sorted(found, key=lambda one: (one.path, one.name))
 
@@ -175,21 +180,54 @@ def _no_folder(root: Path, node: Mapping[str, Any]) -> Iterator[str]:
         yield f"location: there is no folder {shown} yet, so a load finds no file"
 
 
-def _misspelt_columns(declared: Iterable[str], settings: Mapping[str, Any]) -> Iterator[str]:
-    """Say which settings name a column that is nearly one of the declared ones, and none of them.
+def _odd_sql(config: Mapping[str, Any], declared: Iterable[str]) -> Iterator[str]:
+    """Say which SQL of the YAML a parser other than Spark's cannot read, or has a misspelt column.
+
+    Only a load, and a plan, ask Spark itself.
+    """
+    given = given_expressions(cast(Settings, config))
+    if not given:
+        return
+    # it takes a tenth of a second to import
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    known = {name.lower(): name for name in declared}
+    for setting, text in given:
+        try:
+            tree = sqlglot.parse_one(f"select {text}", read="spark")
+        except (SqlglotError, RecursionError):
+            yield f"{setting}: `{text}` is likely no SQL. `tidemark plan` asks Spark"
+            continue
+        for name in dict.fromkeys(one.name for one in tree.find_all(sqlglot.exp.Column)):
+            if near := _near_miss(name, known):
+                yield (
+                    f"{setting} names `{name}`, which `columns` does not have; "
+                    f"did you mean `{near}`?"
+                )
+
+
+def _near_miss(name: str, known: Mapping[str, str]) -> str | None:
+    """Return the declared column that a name is nearly; None if it is one, or nearly none.
 
     A column need not be declared, so another name is no mistake by itself, nor is another number.
     """
+    lower = name.lower()
+    near = difflib.get_close_matches(lower, known, n=1, cutoff=0.8)
+    is_miss = near and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", lower)
+    return known[near[0]] if is_miss else None
+
+
+def _misspelt_columns(declared: Iterable[str], settings: Mapping[str, Any]) -> Iterator[str]:
+    """Say which settings name a column that is nearly a declared one, and none of them."""
     known = {name.lower(): name for name in declared}
     for setting in ("unique_key", "ignore", "sensitive", "effective_from", "sequence_by"):
         named = settings.get(setting) or []
         for name in [named] if isinstance(named, str) else named:
-            lower = str(name).lower()
-            near = difflib.get_close_matches(lower, known, n=1, cutoff=0.8)
-            if near and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", lower):
+            if near := _near_miss(str(name), known):
                 yield (
                     f"{setting} names `{name}`, which `columns` does not have; "
-                    f"did you mean `{known[near[0]]}`?"
+                    f"did you mean `{near}`?"
                 )
 
 

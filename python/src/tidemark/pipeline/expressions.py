@@ -26,13 +26,7 @@ def check_expressions(warehouse: Warehouse, cfg: Settings) -> None:
     """
     if not warehouse.macro("can", "parse_expressions"):
         return
-    given = event_expressions(cfg)
-    if cfg.get("extract") != "events":
-        given += rule_expressions(cfg)
-    for column in cfg.get("columns", []):
-        compared_as = column.get("settings", {}).get("compare_as")
-        if compared_as:
-            given.append((f"column `{column['name']}`: meta.tidemark.compare_as", compared_as))
+    given = given_expressions(cfg)
     if not given:
         return
     problems = warehouse.adapter.syntax_errors([expression for _, expression in given])
@@ -42,6 +36,18 @@ def check_expressions(warehouse: Warehouse, cfg: Settings) -> None:
         if problem
     ]
     raise_problems(cfg["entity"], errors)
+
+
+def given_expressions(cfg: Settings) -> list[tuple[str, str]]:
+    """Return what of the YAML is SQL: the setting, and its text."""
+    given = event_expressions(cfg)
+    if cfg.get("extract") != "events":
+        given += rule_expressions(cfg)
+    for column in cfg.get("columns", []):
+        compared_as = column.get("settings", {}).get("compare_as")
+        if compared_as:
+            given.append((f"column `{column['name']}`: meta.tidemark.compare_as", compared_as))
+    return given
 
 
 def event_expressions(cfg: Settings) -> list[tuple[str, str]]:
