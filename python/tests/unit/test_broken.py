@@ -82,3 +82,11 @@ def test_others(schema: Path, path: str) -> None:
     """Of a file of a table that is no entity's, or of no table, nothing more is known."""
     message = f"{schema}/{path} {NOT_PARQUET}"
     assert with_cure(message) == message
+
+
+@pytest.mark.parametrize("why", ["not a gzip file", "Unexpected end of input stream."])
+def test_cure__of_a_compressed_file_that_landed(why: str) -> None:
+    assert with_cure(f"file:/landing/fees/2026-01-01.csv.gz cannot be read: {why}") == (
+        f"file:/landing/fees/2026-01-01.csv.gz cannot be read: {why.rstrip('.')}. The file is cut or "
+        "not compressed: replace it with a whole one, and run again"
+    )

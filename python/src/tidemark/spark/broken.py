@@ -15,6 +15,9 @@ _NAME = re.compile(r"`?(\w+)`?\.`?(\w+)`?")
 _LOG = "__log"
 # what Delta says of a line of its log that is no JSON, without the file
 _NO_JSON = "[MALFORMED_RECORD_IN_PARSING"
+# files of a source; those of tables are no such
+_COMPRESSED = (".gz", ".bz2")
+_DELIVER_AGAIN = "The file is cut or not compressed: replace it with a whole one, and run again"
 _OF_LOG = (
     "The file is part of the log, and the other tables come from the log. Restore the file from a "
     "backup, or"
@@ -42,6 +45,8 @@ def with_cure(message: str, statement: str = "") -> str:
         if file is not None and (folder / "_delta_log").is_dir():
             cure = _cure(folder, file)
             return f"{message.rstrip('. ')}. {cure}" if cure else message
+    if file is not None and file.suffix in _COMPRESSED:
+        return f"{message.rstrip('. ')}. {_DELIVER_AGAIN}"
     return message
 
 
