@@ -158,6 +158,8 @@ def test_propose_key__composite_before_a_time_that_is_unique_by_chance() -> None
         updated_at=["2026-01-01 00:00:00", "2026-01-01 00:00:01", "2026-01-01 00:00:02"],
     )
     assert found == ("order_id", "line_no")
+    fees = key_of("members", club=["a", "a", "b"], member_no=["1", "2", "1"], fee=["5", "6", "7"])
+    assert fees == ("club", "member_no")
 
 
 def test_propose_key__three_columns_in_the_order_of_the_file() -> None:

@@ -26,7 +26,8 @@ _NAME_RANKS = [
         (_UNLIKELY, r"(?:^|_)(?:at|ts|time|timestamp|updated|created|modified|loaded)$"),
         (
             _UNLIKELY + 1,
-            r"(?:^|_)(?:amount|price|qty|quantity|total|value|count|size|lat|lon|latitude|longitude)(?:_|$)",
+            r"(?:^|_)(?:amount|price|fee|cost|balance|salary|tax|discount|rate|score|weight|age|qty|"
+            r"quantity|total|value|count|size|lat|lon|latitude|longitude)(?:_|$)",
         ),
         (
             _TEXT,
