@@ -34,7 +34,7 @@ OTHERWISE = {
     "log_commits_sql.one": ("commit_id = 260304093000123", "commit_id <= 260304093000123"),
     # what came after any state
     "cloned_states_sql.since": (
-        "max(marks.state_at) from shop.tidemark_commits as marks where marks.relation = 'shop.customers' and marks.commit_id = 260304093000123",
+        "max(marks.state_at) from shop.tidemark_commits as marks\n        where marks.relation = 'shop.customers' and marks.commit_id = 260304093000123",
         "min(marks.state_at) from shop.tidemark_commits as marks",
     ),
     "clones_of_sql.any": ("kind = 'clone' and", "kind = 'load' or"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -1297,3 +1298,12 @@ def test_comments__are_no_longer_than_a_metastore_keeps() -> None:
     for name in ("commit_columns", "manifest_columns", "entity_columns", "landed_columns"):
         for column in macros[name]():
             assert len(column.get("description") or "") <= 256, (name, column["name"])
+
+
+def test_golden_sql__what_is_said_otherwise_is_there() -> None:
+    """A query over rows finds some only with the text that is changed for it."""
+    from ..functional.test_golden_three_ways import OTHERWISE
+
+    for name, (text, _) in OTHERWISE.items():
+        of_case = [one.read_text() for one in Path(__file__).parent.glob(f"golden/{name}*.sql")]
+        assert of_case and all(text in sql for sql in of_case), name
