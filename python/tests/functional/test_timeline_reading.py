@@ -163,7 +163,7 @@ def test_feed__follow(people: Entity, monkeypatch: pytest.MonkeyPatch) -> None:
             people.load("2026-01-03", "id,name,price,seen\n3,cy,3,\n")
         return waits[-1]
 
-    monkeypatch.setattr(reading.FeedReader, "rest", lambda self, page: None)
+    monkeypatch.setattr(reading.FeedReader, "rest", lambda self: None)
     monkeypatch.setattr(reading.FeedReader, "has_news", load_while_waiting)
     result = read(people, "people", "--from", "2026-01-02", "--follow", "--interval", "0.1")
     assert result.exit_code == 0, result.output
