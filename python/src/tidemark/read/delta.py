@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tidemark.engine.header import is_read_as_it_stands
+from tidemark.engine.listed import listed_actions, partition_of
 from tidemark.engine.quoted import identifier
 from tidemark.read import by_duckdb
 from tidemark.read.equals import Dialect, equals_sql
@@ -110,7 +110,7 @@ class DeltaFiles:
 
     def count(self) -> int | None:
         """Return how many rows there are, as the files tell; None if they do not."""
-        if "deletionVectors" in (self._table.protocol().reader_features or ()):
+        if "deletionVectors" in self._features:
             # the files also count the rows that are only marked as deleted
             return int(self.query("select count(*) as n from t")[0]["n"])
         actions = self._table.get_add_actions()
@@ -150,8 +150,12 @@ class DeltaFiles:
         return QueryBuilder(_SETTINGS).register("t", self._table).execute(select)
 
     @property
+    def _features(self) -> Sequence[str]:
+        return self._table.protocol().reader_features or ()
+
+    @property
     def _is_widened(self) -> bool:
-        return "typeWidening" in (self._table.protocol().reader_features or ())
+        return "typeWidening" in self._features
 
     def _source(self, db: Any) -> str:
         """Return the rows of all files as a SELECT of DuckDB's, each column by its type now.
@@ -159,7 +163,7 @@ class DeltaFiles:
         Raises:
             ValueError: Only Spark reads the table.
         """
-        if "deletionVectors" in (self._table.protocol().reader_features or ()):
+        if "deletionVectors" in self._features:
             raise ValueError(
                 "some rows are marked as deleted (merge-on-read) and a column has a wider type, "
                 "which only Spark reads together"
@@ -171,15 +175,15 @@ class DeltaFiles:
             Stored(field.name, _stored_name(field), _type_of(field.type))
             for field in self._table.schema().fields
         )
-        actions = self._table.get_add_actions(flatten=True).to_struct_array().to_pylist()
-        paths = tuple(str(Path(folder, action["path"])) for action in actions)
-        if not all(is_read_as_it_stands(path) and Path(path).exists() for path in paths):
+        files = listed_actions(self._table, folder)
+        if files is None:
             raise ValueError("its files lie at paths that only Spark reads")
+        paths = tuple(str(file["path"]) for file in files)
         fields = {column.name: column.field for column in columns}
         parted = self._table.metadata().partition_columns
         values = {
-            path: {name: _partition(action, name, fields[name]) for name in parted}
-            for path, action in zip(paths, actions, strict=True)
+            path: {name: partition_of(file, name, fields[name]) for name in parted}
+            for path, file in zip(paths, files, strict=True)
         }
         rows = files_sql(db, Files(paths, columns, values if parted else {}))
         return f"select * exclude ({FILE}) from ({rows})"
@@ -207,8 +211,3 @@ def _type_of(type_: Any) -> str:
     if name not in _TYPES:
         raise ValueError(f"the table has a column of type {name}, which only Spark reads")
     return _TYPES[name]
-
-
-def _partition(action: Mapping[str, Any], name: str, stored: str) -> str | None:
-    value = action.get(f"partition.{stored}", action.get(f"partition.{name}"))
-    return None if value is None else str(value)

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from tidemark.engine.header import is_read_as_it_stands, local_path
+from tidemark.engine.listed import partition_of
 from tidemark.sessions.declined import Declined
 from tidemark.sessions.duck import Answer, Files, Stored, Wanted
 from tidemark.sessions.tables import BOUNDED, OpenTable, Table, columns_of, duck_type
@@ -29,7 +30,6 @@ from tidemark.spark.delta.log import (
 from tidemark.spark.delta.small import (
     file_actions,
     listed_files,
-    partition_of,
     paths_of,
     replaced_by_another,
 )

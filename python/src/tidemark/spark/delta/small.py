@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from tidemark.engine.header import is_read_as_it_stands, local_path
+from tidemark.engine.listed import listed_actions
 from tidemark.errors import TidemarkError
 from tidemark.spark.delta.log import begin, commit, is_conflict, log_of, newest, view_files
 from tidemark.spark.files import each
@@ -140,25 +140,11 @@ def file_actions(folder: str, version: int) -> list[dict[str, Any]] | str:
     try:
         table = DeltaTable(folder)
         features = table.protocol().reader_features or ()
-        actions: Any = table.get_add_actions(flatten=True)
-        rows = actions.to_struct_array().to_pylist()
+        found = listed_actions(table, folder)
     except Exception as error:
         return f"cannot be listed ({type(error).__name__})"
     if table.version() != version or "deletionVectors" in features:
         return "has deletion vectors, or a commit that this run does not know of"
-    found = [{**row, "path": str(Path(folder, row["path"]))} for row in rows]
-    if not all(is_read_as_it_stands(row["path"]) and Path(row["path"]).exists() for row in found):
+    if found is None:
         return "lies at a path that is not read as it stands"
     return found
-
-
-def partition_of(row: Mapping[str, Any], name: str, stored: str) -> str | None:
-    """Return the value of a partition column that file_actions() tells of a file, as a text.
-
-    Args:
-        row: The file.
-        name: The column.
-        stored: What files call it.
-    """
-    value = row.get(f"partition.{stored}", row.get(f"partition.{name}"))
-    return None if value is None else str(value)

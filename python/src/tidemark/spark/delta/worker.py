@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tidemark.engine.files import Written
+from tidemark.engine.listed import partition_of
 from tidemark.engine.load import Load, Target
 from tidemark.engine.task import Outcome, Targets, compare, keep, look_again, write_kept
 from tidemark.errors import TidemarkError
@@ -24,7 +25,7 @@ from tidemark.spark.delta.log import (
     log_of,
     newest,
 )
-from tidemark.spark.delta.small import file_actions, listed_files, partition_of, paths_of
+from tidemark.spark.delta.small import file_actions, listed_files, paths_of
 from tidemark.spark.delta.staged import StagedRows, written_by_another
 from tidemark.spark.delta.target import (
     Table,
