@@ -184,16 +184,25 @@ def test_check__sql_of_the_yaml(shop: Shop) -> None:
         "models: [{name: fees, columns: [{name: id, data_type: int}, {name: amount, data_type: int, "
         f"{compared}}}], config: {{materialized: cdc, unique_key: id, meta: {{tidemark: {tidemark}}}}}}}]\n",
     )
+    shop.write("models/changes.sql", "{{ tidemark.extract() }}")
+    shop.write(
+        "models/changes.yml",
+        "models: [{name: changes, columns: [{name: id, data_type: int}, {name: version, data_type: int}], "
+        "config: {materialized: cdc, unique_key: id, meta: {tidemark: {extract: events, location: 'orders', "
+        "format: rows, sequence_by: versoin}}}}]\n",
+    )
     result = shop.check()
     assert (result.exit_code, result.stdout.splitlines()) == (
         0,
         [
+            "changes  models/changes.yml",
+            "  - sequence_by names `versoin`, which `columns` does not have; did you mean `version`?",
             "fees  models/fees.yml",
             "  - rules.broken: `amount >> 0 and` is likely no SQL. `tidemark plan` asks Spark",
             "  - rules.named names `amout`, which `columns` does not have; did you mean `amount`?",
             "  - column `amount`: meta.tidemark.compare_as names `amont`, which `columns` does not have; "
             "did you mean `amount`?",
-            "checked 2 models: no problems",
+            "checked 3 models: no problems",
         ],
     )
 

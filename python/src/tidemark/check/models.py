@@ -199,36 +199,31 @@ def _odd_sql(config: Mapping[str, Any], declared: Iterable[str]) -> Iterator[str
         except (SqlglotError, RecursionError):
             yield f"{setting}: `{text}` is likely no SQL. `tidemark plan` asks Spark"
             continue
-        for name in dict.fromkeys(one.name for one in tree.find_all(sqlglot.exp.Column)):
-            if near := _near_miss(name, known):
-                yield (
-                    f"{setting} names `{name}`, which `columns` does not have; "
-                    f"did you mean `{near}`?"
-                )
-
-
-def _near_miss(name: str, known: Mapping[str, str]) -> str | None:
-    """Return the declared column that a name is nearly; None if it is one, or nearly none.
-
-    A column need not be declared, so another name is no mistake by itself, nor is another number.
-    """
-    lower = name.lower()
-    near = difflib.get_close_matches(lower, known, n=1, cutoff=0.8)
-    is_miss = near and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", lower)
-    return known[near[0]] if is_miss else None
+        named = (one.name for one in tree.find_all(sqlglot.exp.Column))
+        yield from _near_misses(setting, dict.fromkeys(named), known)
 
 
 def _misspelt_columns(declared: Iterable[str], settings: Mapping[str, Any]) -> Iterator[str]:
     """Say which settings name a column that is nearly a declared one, and none of them."""
     known = {name.lower(): name for name in declared}
-    for setting in ("unique_key", "ignore", "sensitive", "effective_from", "sequence_by"):
+    for setting in ("unique_key", "ignore", "sensitive", "effective_from"):
         named = settings.get(setting) or []
-        for name in [named] if isinstance(named, str) else named:
-            if near := _near_miss(str(name), known):
-                yield (
-                    f"{setting} names `{name}`, which `columns` does not have; "
-                    f"did you mean `{near}`?"
-                )
+        yield from _near_misses(setting, [named] if isinstance(named, str) else named, known)
+
+
+def _near_misses(setting: str, named: Iterable[Any], known: Mapping[str, str]) -> Iterator[str]:
+    """Say which names are nearly that of a declared column, and of none.
+
+    A column need not be declared, so another name is no mistake by itself, nor is another number.
+    """
+    for name in named:
+        lower = str(name).lower()
+        near = difflib.get_close_matches(lower, known, n=1, cutoff=0.8)
+        if near and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", lower):
+            yield (
+                f"{setting} names `{name}`, which `columns` does not have; "
+                f"did you mean `{known[near[0]]}`?"
+            )
 
 
 def _path(node: Mapping[str, Any]) -> str:
