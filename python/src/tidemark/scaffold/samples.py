@@ -218,10 +218,10 @@ def _read_csv(
             f"{files[0]} is not text in {encoding or 'UTF-8'}, because it has NUL characters: "
             "name its --encoding or --format"
         )
-    first_line = start.splitlines()[0]
-    if re.fullmatch(r'"?sep=.?"?', first_line.strip(), re.IGNORECASE):
+    top_line = start.splitlines()[0]
+    if re.fullmatch(r'"?sep=.?"?', top_line.strip(), re.IGNORECASE):
         raise ConfigError(
-            f"{files[0]} begins with the line {first_line}, which only Excel reads: a load would "
+            f"{files[0]} begins with the line {top_line}, which only Excel reads: a load would "
             "take it for the header. Remove this line from the files"
         )
     dialect = _sniff(start, delimiter)
