@@ -197,7 +197,7 @@ def files_of_slice(
     if not isinstance(slice_, str):
         return None
     log, adapter = write_relations(warehouse, opened)["log"], warehouse.adapter
-    written = revised_files(warehouse, opened, load, slice_, match)
+    written = revised_files(warehouse, opened, load, f"select * from {slice_}", match)
     if written is not None:
         found = sum(written.figures[name] for name in ("rows_logged", "rows_superseded"))
         if found != logged + superseded:
@@ -207,7 +207,7 @@ def files_of_slice(
 
 
 def revised_files(
-    warehouse: Warehouse, opened: Opened, load: Load, rows: str, match: Sequence[str]
+    warehouse: Warehouse, opened: Opened, load: Load, rows_sql: str, match: Sequence[str]
 ) -> Any:
     """Work out what corrects the log, and write it as files of it, in one task of the workers.
 
@@ -215,7 +215,7 @@ def revised_files(
         warehouse: Where the log is.
         opened: What open_load() returned.
         load: The load.
-        rows: The view of the rows, and of marks, which have `_supersedes`.
+        rows_sql: A query of the rows, and of marks, which have `_supersedes`.
         match: What a mark and its row have in common, beside the commit.
 
     Returns:
@@ -224,7 +224,9 @@ def revised_files(
     if load["log_version"] is None or not has_files(warehouse, opened["cfg"]):
         return None
     log = write_relations(warehouse, opened)["log"]
-    return warehouse.adapter.revise_log(log, load["log_version"], rows, match, load["commit_id"])
+    return warehouse.adapter.revise_log(
+        log, load["log_version"], rows_sql, match, load["commit_id"]
+    )
 
 
 def check_written(cfg: Settings, relation: Any, counted: int, written: int, mending: str) -> None:

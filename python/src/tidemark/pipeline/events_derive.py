@@ -118,8 +118,7 @@ def _replay(warehouse: Warehouse, opened: Opened, roles: Roles, load: Load) -> L
     sql = f"select\n    {names}, _supersedes\nfrom {replayed}"
     is_by_workers = not roles["sensitive"] and is_in_files(warehouse, load["staged"])
     if is_by_workers and not load["forward"]:
-        revision = make_view(warehouse, macro("run_view", cfg["target"], "revision"), sql)
-        written = revised_files(warehouse, opened, load, revision, _MATCH)
+        written = revised_files(warehouse, opened, load, sql, _MATCH)
         if written is not None:
             counts = written.figures
             return {"rows": replayed, "slice": None, "uncommitted": written, "counts": counts}

@@ -449,8 +449,7 @@ def _rows_that_correct(
     sql = f"select\n    {names}\nfrom {rows}"
     if not roles["sensitive"] and is_in_files(warehouse, load["classified"]):
         _view_revised(warehouse, opened, roles, load, changed, is_kept=False)
-        revision = make_view(warehouse, macro("run_view", target, "revision"), sql)
-        written = revised_files(warehouse, opened, load, revision, _MATCH)
+        written = revised_files(warehouse, opened, load, sql, _MATCH)
         if written is not None:
             counts: Figures = {
                 "rows_logged": written.figures["rows_logged"],

@@ -327,15 +327,15 @@ class WorkersSession:
         return self._tried(run, rows_sql, work)
 
     def revise(
-        self, table: Table, version: int, slice_: str, match: Sequence[str], commit_id: int
+        self, table: Table, version: int, rows_sql: str, match: Sequence[str], commit_id: int
     ) -> StagedFiles | None:
-        """Write the rows of a slice for a log, and anew its files with rows that it marks.
+        """Write rows for a log, and anew its files with rows that are marked.
 
         Args:
             table: The log.
             version: Its version that the rows go with.
-            slice_: The view: the columns of the log, and `_supersedes`, the commit of a row that
-                is to be marked.
+            rows_sql: A query of them: the columns of the log, and `_supersedes`, the commit of a
+                row that is to be marked.
             match: What such a row and its mark have in common, beside the commit.
             commit_id: The commit.
 
@@ -346,12 +346,12 @@ class WorkersSession:
         Raises:
             TidemarkError: The log has another version by now.
         """
-        run = self._run_of(slice_)
+        run = self._run_in(rows_sql)
         if run is None:
             return None
 
         def work() -> StagedFiles:
-            text, views = self._composed(run, f"select * from {slice_}")
+            text, views = self._composed(run, rows_sql)
             to = open_table(self._spark(), table, version)
             to.check_whole_files()
             stood = run.to_verify(to.stored())
@@ -360,7 +360,7 @@ class WorkersSession:
             task = partial(revise, views, ours, log, tuple(match), commit_id, to.wanted)
             return to.staged(self._done(run, task, views))
 
-        return self._tried(run, slice_, work)
+        return self._tried(run, rows_sql, work)
 
     def follow(self, table: Table, keys_sql: str | None, rows_sql: str, view: str) -> int | None:
         """Write the part of current anew that has some keys, in one commit.

@@ -144,14 +144,14 @@ class RowsAdapter(SessionAdapter):
             return stage_rows(self._session, *table, version, rows_sql, figures, written_sql)
 
     def revise_log(
-        self, log: Any, version: int, rows: str, match: Sequence[str], commit_id: int
+        self, log: Any, version: int, rows_sql: str, match: Sequence[str], commit_id: int
     ) -> StagedFiles | None:
         """Stage rows of the log, and the marks of those that they supersede.
 
         Args:
             log: The log.
             version: The version of it that the rows go with.
-            rows: The view of the rows, and of marks, which have `_supersedes`.
+            rows_sql: A query of the rows, and of marks, which have `_supersedes`.
             match: What a mark and its row have in common, beside the commit.
             commit_id: The commit.
 
@@ -160,7 +160,7 @@ class RowsAdapter(SessionAdapter):
         """
         with self.connections.exception_handler(f"revise_log({log})"):
             table = (log.schema, log.identifier)
-            return self.views.revise(table, version, rows, match, commit_id)
+            return self.views.revise(table, version, rows_sql, match, commit_id)
 
     def follow_log(self, current: Any, keys: str | None, rows: str, view: str) -> int | None:
         """Write the part of current anew that has some keys, in one commit.
