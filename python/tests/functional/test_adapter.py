@@ -33,6 +33,7 @@ from tidemark.spark.delta import (
     small,
     stage_rows,
     table_version,
+    version_of_same_rows,
     view_small_table,
 )
 from tidemark.spark.delta.log import commit
@@ -441,6 +442,23 @@ def test_staged_rows(table: Any) -> None:
     assert table.sql("select id, day, `no{te}` from `what was staged` order by id") == [
         (number, date(2026, 1, 2), None) for number in (7, 8, 9)
     ]
+
+
+def test_version_of_same_rows(table: Any) -> None:
+    """What alters a table leaves its rows; where another run may have written some, there is none."""
+    where = (table.session, table.schema, "staged_into")
+    version = table_version(*where)
+    assert version is not None
+    assert version_of_same_rows(*where, version) == version
+    table.sql("alter table staged_into add column n int")
+    table.sql("alter table staged_into rename column n to m")
+    table.sql("alter table staged_into drop column m")
+    assert version_of_same_rows(*where, version) == version + 3
+    table.sql("insert into staged_into values (11, 'n11', date'2026-01-02', null)")
+    assert version_of_same_rows(*where, version) is None
+    table.sql("alter table staged_into add column n int")
+    assert version_of_same_rows(*where, version) is None
+    assert version_of_same_rows(*where, version + 4) == version + 5
 
 
 def test_staged_rows__discarded(table: Any) -> None:

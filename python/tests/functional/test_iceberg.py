@@ -394,6 +394,19 @@ def test_events__fail_after_a_fence(project: Any) -> None:
 
 
 @only_iceberg
+def test_version_of_same_rows(project: Any) -> None:
+    """What alters a table makes no snapshot, unlike what writes rows."""
+    project.sql("create table altered (id int) using iceberg")
+    where = (project.session, project.schema, "altered")
+    assert iceberg.version_of_same_rows(*where, 0) == 0
+    project.sql("insert into altered values (1)")
+    assert iceberg.version_of_same_rows(*where, 0) is None
+    version = iceberg.table_version(*where)
+    assert version
+    project.sql("alter table altered add column n int")
+    assert iceberg.version_of_same_rows(*where, version) == version
+
+
 def test_house_keeping(project: Any) -> None:
     """Files of a good size, snapshots that nobody needs any more, and what compact left as it was."""
     busy = Entity(

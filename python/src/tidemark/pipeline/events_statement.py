@@ -7,6 +7,7 @@ import copy
 from tidemark.pipeline.altering import alter_columns
 from tidemark.pipeline.commits import new_commit, record_commit
 from tidemark.pipeline.events_roles import date_of_events
+from tidemark.pipeline.tables import opened_altered
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.batches import take_up_columns
 from tidemark.rules.statements import failed_policy
@@ -44,7 +45,7 @@ def opened_after_statement(
         opened = begin_statement(warehouse, opened, statement)
         alter_columns(warehouse, cfg, opened["relations"], recorded, statement)
         take_up_columns(cfg, batch, statement)
-        return {**opened, "state": {**opened["state"], "log_version": None}}
+        return opened_altered(warehouse, opened)
     return opened
 
 

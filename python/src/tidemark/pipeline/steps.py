@@ -106,7 +106,7 @@ def _stage_part(warehouse: Warehouse, opened: Opened, source: Source, part: Valu
     check_load(warehouse, opened, staged)
     warehouse.of_family(cfg, "prepare", opened, staged)
     if staged.get("again"):
-        evolved = opened_evolved(opened)
+        evolved = opened_evolved(warehouse, opened)
         staged = warehouse.of_family(cfg, "stage", evolved, source, part)
         # a file may have been replaced meanwhile
         check_load(warehouse, opened, staged)

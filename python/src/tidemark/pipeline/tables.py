@@ -344,9 +344,22 @@ def _change_write_mode(warehouse: Warehouse, cfg: Settings, relations: Relations
         warehouse.run(f"alter table {relations[table]} set tblproperties ('{name}' = '{wanted}')")
 
 
-def opened_evolved(opened: Opened) -> Opened:
+def opened_evolved(warehouse: Warehouse, opened: Opened) -> Opened:
     """Return the entity whose tables have been brought up to date."""
-    return {**opened, "state": {**opened["state"], "log_version": None, "is_evolved": True}}
+    opened = opened_altered(warehouse, opened)
+    return {**opened, "state": {**opened["state"], "is_evolved": True}}
+
+
+def opened_altered(warehouse: Warehouse, opened: Opened) -> Opened:
+    """Return the entity whose log this run has altered.
+
+    Its rows go with the version that it has by now, if no other run has written to it meanwhile.
+    """
+    version = opened["state"]["log_version"]
+    if version is not None:
+        log = opened["relations"]["log"]
+        version = warehouse.adapter.version_of_same_rows(log, version)
+    return {**opened, "state": {**opened["state"], "log_version": version}}
 
 
 def _take_column_away(warehouse: Warehouse, cfg: Settings, relation: Any, column: Values) -> None:

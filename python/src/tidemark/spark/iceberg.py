@@ -60,6 +60,11 @@ def table_version(session: SparkSession, schema: str, name: str) -> int | None:
     return None if table is None else version_of(table)
 
 
+def version_of_same_rows(session: SparkSession, schema: str, name: str, since: int) -> int | None:
+    """Return the number of a table's snapshot if it is that one still; None: it is another."""
+    return since if table_version(session, schema, name) == since else None
+
+
 def id_and_version(session: SparkSession, schema: str, name: str) -> tuple[str, int] | None:
     """Return the id of a table and the number of its snapshot; None: there is no such table."""
     table = load(session, schema, name)

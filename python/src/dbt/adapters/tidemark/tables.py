@@ -130,6 +130,22 @@ class TablesAdapter(SessionAdapter):
         """Return a name that no other process has."""
         return _process_name
 
+    def version_of_same_rows(self, relation: Any, since: int) -> int | None:
+        """Return the version of a table that has been altered since another one.
+
+        Args:
+            relation: The table.
+            since: The version before.
+
+        Returns:
+            As table_version(); None: its rows, too, may be others.
+        """
+        with self.connections.exception_handler(f"version_of_same_rows({relation})"):
+            version: int | None = self._of_format.version_of_same_rows(
+                self._session, relation.schema, relation.identifier, since
+            )
+            return version
+
     @available.parse(lambda *args, **kwargs: 0)
     def table_version(self, relation: Any) -> int | None:
         """Return the version of a table, from its log: `describe history` takes a Spark job.

@@ -14,6 +14,7 @@ from tidemark.spark.delta.log import (
     table_property,
     table_version,
     trim_log,
+    version_of_same_rows,
 )
 from tidemark.spark.delta.small import listed_bytes, replace_rows, view_small_table
 from tidemark.spark.delta.staged import StagedRows, stage_rows
@@ -31,5 +32,6 @@ __all__ = [
     "table_property",
     "table_version",
     "trim_log",
+    "version_of_same_rows",
     "view_small_table",
 ]

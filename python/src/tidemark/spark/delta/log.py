@@ -12,6 +12,9 @@ from pyspark.sql import SparkSession
 from tidemark.spark.files import hadoop_path, java_class, table_identifier
 from tidemark.spark.messages import java_throwable
 
+_OF_TABLE = {"commitInfo", "metaData", "protocol", "domainMetadata"}
+"""What commits tell that leave the rows as they are."""
+
 
 def table_version(session: SparkSession, schema: str, name: str) -> int | None:
     """Return the version of a Delta table as its log has it now, or None if there is no table."""
@@ -26,6 +29,34 @@ def id_and_version(session: SparkSession, schema: str, name: str) -> tuple[str, 
         return None
     snapshot = newest(session._jvm, log_of(session, schema, name))
     return str(snapshot.metadata().id()), int(snapshot.version())
+
+
+def version_of_same_rows(session: SparkSession, schema: str, name: str, since: int) -> int | None:
+    """Return the version of a Delta table if it has the rows of a former one; None: it may not.
+
+    Args:
+        session: The running session.
+        schema: The schema of the table.
+        name: Its name.
+        since: The former version.
+    """
+    jvm: Any = session._jvm
+    log = log_of(session, schema, name)
+    version = int(newest(jvm, log).version())
+    files = log.logPath().getFileSystem(log.newDeltaHadoopConf())
+    for between in range(since + 1, version + 1):
+        path = hadoop_path(jvm, log.logPath(), f"{between:020}.json")
+        if not files.exists(path):
+            return None
+        stream = files.open(path)
+        try:
+            lines = jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8").splitlines()
+        finally:
+            stream.close()
+        # what a table is like, and what its history tells of a commit
+        if any(not json.loads(line).keys() <= _OF_TABLE for line in lines if line):
+            return None
+    return version if version >= since else None
 
 
 def table_property(session: SparkSession, schema: str, name: str, key: str) -> str | None:
