@@ -147,12 +147,13 @@ EVENT_SETTINGS: dict[str, dict[str, Any]] = {
     "no_key": {},
     "one_reject": {"on_reject": "quarantine"},
     "late": {},
+    "ddl": {},
     "rows": {"format": "rows", "sequence_by": "number", "table": None},
     "ignore_null_updates": {"ignore_null_updates": True},
     "sensitive": {"sensitive": ["customer"]},
     "by_spark": {"engine": "spark"},
 }
-"""As SETTINGS; `late` are canonical events, of which each batch has one that belongs to the first."""
+"""As SETTINGS; `late` and `ddl` are canonical events: each batch has one that belongs to the first, or two new columns."""
 
 
 def _lines(name: str, batch: list[tuple[Change, Any]], number: int) -> list[str]:
@@ -164,13 +165,29 @@ def _lines(name: str, batch: list[tuple[Change, Any]], number: int) -> list[str]
         if name in ("no_key", "sequence_by") and one.operation != "INSERT":
             line["before"] = before
         lines.append(line)
-    if name == "late":
+    if name in ("late", "ddl"):
         lines = [
             {"_operation": "UPSERT", "_table": "orders", "_sequence_num": one.number, **one.after}
             for one, _ in batch
             if one.after
         ]
+    if name == "late":
         lines[-1]["_sequence_num"] = number
+    if name == "ddl":
+        columns = [
+            {"name": column, "type": kind}
+            for column, kind in (one.split() for one in ROW.split(", "))
+        ] + [{"name": f"n{place}", "type": "int"} for place in range(2 * number + 2)]
+        for place in (1, 2):
+            lines.insert(
+                place * len(lines) // 3,
+                {
+                    "_operation": "ALTER_TABLE",
+                    "_table": "orders",
+                    "_sequence_num": lines[place * len(lines) // 3]["_sequence_num"],
+                    "_schema": columns[: len(columns) - 2 + place],
+                },
+            )
     if name == "one_reject":
         after = (
             {**lines[0]["after"], "amount": "x"}
@@ -194,7 +211,7 @@ def _event_model(name: str, settings: dict[str, Any], landing: Path) -> dict[str
     ]
     if name == "rows":
         columns.append({"name": "number", "data_type": "bigint"})
-    form = "canonical" if name == "late" else "debezium"
+    form = "canonical" if name in ("late", "ddl") else "debezium"
     meta = {
         "extract": "events",
         "format": form,

@@ -183,8 +183,8 @@ class EventShop:
             patch.setattr(events_stage, "_evolved", lambda _, known, __: known)
             patch.setattr(events_stage, "relation_exists", lambda *_: False)
             batch: Any = _or_declined(events_workers._batch_to_come(warehouse, opened, None))
-            found: Any = {"landed": landed, "prefiltered": [], "batch": batch}
-            source = events_workers._read_by_workers(warehouse, opened, landed_files, found, "`events`")  # fmt: skip
+            lines: Any = {"landed": landed, "prefiltered": None}
+            source = events_workers._read_by_workers(warehouse, opened, landed_files, lines, batch)
             staged: Any = events_stage.stage_events(warehouse, opened, _or_declined(source), ALL_OF_IT)  # fmt: skip
             load = {**staged["load"], "log_version": None}
             self.roles = staged["roles"]

@@ -537,6 +537,77 @@ def test_canonical_events(module_project: Any, known_by: str, seed: int) -> None
     assert set(by_workers(both)) == {True, False}
 
 
+@pytest.mark.turn(3)
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3, 4))])
+def test_ddl(module_project: Any, seed: int) -> None:
+    """What stands between DDL events is read by the workers; what comes behind a batch of them, too."""
+    rng = random.Random(seed)
+    columns = {"id": "int", "name": "string"}
+    policies = {"drop_column": "apply", "change_type": "apply"}
+    one, other, _ = entities(
+        module_project, f"ddl_{seed}", columns, ("id",), format="canonical", ddl=policies
+    )
+    types, rows, lines, made = dict(columns), set[int](), list[str](), 0
+
+    def event(operation: str, **members: Any) -> None:
+        nonlocal made
+        made += 1
+        told = {"_operation": operation, "_table": "orders", "_sequence_num": made, **members}
+        lines.append(json.dumps(told))
+
+    def change() -> None:
+        key = rng.randrange(12)
+        if key in rows and rng.random() < 0.2:
+            rows.remove(key)
+            event("DELETE", id=key)
+            return
+        values = {name: rng.choice([None, 1, 2]) for name in types if name not in columns}
+        rows.add(key)
+        event("UPSERT", id=key, name=rng.choice(["a", "b"]), **values)
+
+    def statement(kind: str) -> None:
+        previous: dict[str, str] = {}
+        extra = [name for name in types if name not in columns]
+        if kind == "add" or not extra:
+            name = f"n{made}"
+            types[name] = "int"
+        elif kind == "widen":
+            types[rng.choice(extra)] = "bigint"
+        elif kind == "drop":
+            del types[rng.choice(extra)]
+        elif kind == "rename":
+            old = rng.choice(extra)
+            previous = {f"m{made}": old}
+            types[f"m{made}"] = types.pop(old)
+        schema = [
+            {"name": name, "type": kind, "previous_name": previous.get(name)}
+            for name, kind in types.items()
+        ]
+        event("ALTER_TABLE", _schema=schema)
+
+    kinds = [["add"], [], ["widen", "drop", "rename"], []]
+    if seed > 1:
+        kinds = [["add"], ["add", "add"], [], ["add", "widen"], ["add", "drop"], ["rename", "add"], []]  # fmt: skip
+    for number, statements in enumerate(kinds):
+        for kind in [None, *statements]:
+            if kind:
+                statement(kind)
+            for _ in range(12):
+                change()
+            if rng.random() < 0.5:
+                event("DROP_TABLE", _table="items")
+                change()
+        one.land(lines)
+        lines.clear()
+        run(one, other)
+        assert_same(other, one)
+        assert other.commits(FIGURES) == one.commits(FIGURES)
+        # what follows on other types and names of what is stored is Spark's
+        assert all(by_workers(other)) or number > 1
+    assert not any(by_workers(one))
+    assert other.check().success
+
+
 @pytest.mark.slow
 def test_many_batches(module_project: Any) -> None:
     """The register of files is joined on the way, and each file is taken once; the rows are those of all files at once."""

@@ -11,10 +11,15 @@ from typing import Any
 import duckdb
 import pytest
 
+from tests.macros import load_macros
 from tidemark.engine.events import task
+from tidemark.engine.events.canonical import DDL_OPERATIONS
+from tidemark.engine.events.decoded import Asked
+from tidemark.engine.events.lines import LINES_OF_FILE
 from tidemark.engine.events.load import LogFile
-from tidemark.engine.events.task import keep, replay
+from tidemark.engine.events.task import keep, read, replay
 from tidemark.engine.header import stamp_of
+from tidemark.shapes.events import HAS_DDL
 
 from .test_engine_events import Lake
 
@@ -42,10 +47,11 @@ DECLINED: dict[str, list[str]] = {
         event("INSERT", _offset=1.5), event("INSERT", _transaction_id=True), event("INSERT", _is_snapshot="yes"), event("INSERT", _event_time=[1]),
     ],
     "a line is no event of a row": [
-        "{}", "[]", "17", '"text"', event("TRUNCATE"), event("ALTER_TABLE"), event("CREATE_DATABASE", _table="elsewhere"), event("INSERT", _operation=...),
+        "{}", "[]", "17", '"text"', event("TRUNCATE"), event("INSERT", _operation=...),
         event("INSERT", _operation=None), event("INSERT", _operation=7), event("INSERT", _table=7), event("INSERT", _prev_table="orders", _table="x"), event("INSERT", _schema=[]),
         event("INSERT", number=-1), event("INSERT", _sequence_num="1x"), event("INSERT", _sequence_num=10**18), event("INSERT", _sequence_num="soon", _table="elsewhere"),
     ],
+    HAS_DDL: [event("ALTER_TABLE"), event("CREATE_DATABASE", _table="elsewhere"), event("RENAME_TABLE", _schema=[]), event("alter_table", what=1)],
     "an event that changes its key leaves out a column": [event("UPDATE", 5, n=..., _before_id=2)],
     "an event has no key, or a part of one": [event("UPSERT", key=...), event("DELETE", _before_id=..., _before_name="a"), event("DELETE", _before_id=...)],
     "an image has other columns than are declared": [event("INSERT", m=1), event("UPDATE", _before_m=1), event("DELETE", ID=1), event("INSERT", _key_hash="x")],
@@ -95,12 +101,40 @@ def test_rows(tmp_path: Path) -> None:
     assert shop.rows("staging", "_landing_num, _sequence_num")[0] == ((1 << 32) + 1, 3)
 
 
+def test_stretch(tmp_path: Path) -> None:
+    """Lines up to a DDL event, those behind it, and none of the statements between them are read."""
+    shop = lake(tmp_path)
+    lines = [event("INSERT", 1), event("ALTER_TABLE", 2), event("UPDATE", 3), event("DROP_TABLE", 4, _table="x"), event("UPDATE", 5), event("ALTER_TABLE", 6), event("INSERT", 7, what=1)]  # fmt: skip
+    asked = Asked(is_sequenced=False, ordering=(), by_content=False, takes_rejects=False)
+    batch, kept = shop.batch(lines), str(tmp_path / "kept")
+
+    def numbers(**part: Any) -> list[Any] | str | None:
+        outcome = read(replace(batch, **part), asked, kept, shop.room())
+        if outcome.declined:
+            return outcome.declined
+        rows = duckdb.sql(
+            f"select _sequence_num, _landing_num from read_parquet('{outcome.kept}') order by all"
+        )
+        return [(number, landing - LINES_OF_FILE) for number, landing in rows.fetchall()]
+
+    first = LINES_OF_FILE
+    assert numbers() == HAS_DDL
+    assert numbers(before=first + 2) == [(1, 1)]
+    assert numbers(after=first + 2, before=first + 6) == HAS_DDL
+    assert numbers(after=first + 2, before=first + 6, left_out=(first + 4,)) == [(3, 3), (5, 5)]
+    assert numbers(after=first + 6) == "an image has other columns than are declared"
+
+
+def test_ddl_operations() -> None:
+    assert load_macros("events")["ddl_operations"]() == [f"'{name}'" for name in DDL_OPERATIONS]
+
+
 def test_rows__that_tell_no_database(tmp_path: Path) -> None:
     """Whether they are of a table whose database a statement told is Spark's to say; others are passed over."""
     shop = lake(tmp_path)
     tables = ("shop.orders", "shop.b")
     for table, declined in (("B", "a line is no event of a row"), ("items", None)):
-        for operation in ("DROP_TABLE", "TRUNCATE_TABLE", "INSERT"):
+        for operation in ("TRUNCATE_TABLE", "INSERT"):
             line = event(operation, 2, _table=table)
             batch = shop.batch([event("INSERT", _database="shop"), line])
             batch = replace(batch, tables=tables)

@@ -34,6 +34,7 @@ from tidemark.engine.header import stamp_of
 from tidemark.engine.load import Column, Load, Target
 from tidemark.engine.room import Room
 from tidemark.engine.task import Outcome
+from tidemark.shapes.events import HAS_DDL
 
 TYPES = {"id": "int", "name": "string", "n": "decimal(9,2)"}
 Row = tuple[Any, ...]
@@ -242,10 +243,11 @@ DECLINED: dict[str, list[str | bytes]] = {
     ],
     "a line is no plain envelope of a change of a row": [
         "{}", "[]", "17", '"text"', PLAIN.replace('"c"', '"t"'), PLAIN.replace('"c"', '"x"'), PLAIN.replace('"c"', '"snapshot"'), '{"payload": ' + PLAIN + "}",
-        '{"value": null}', PLAIN.replace('"op"', '"_id": "7", "op"'), PLAIN.replace('"orders"', "null"), PLAIN.replace('"op": "c"', '"ddl": "x"'),
+        '{"value": null}', PLAIN.replace('"op"', '"_id": "7", "op"'), PLAIN.replace('"orders"', "null"),
         PLAIN.replace('"op"', '"transaction": 5, "op"'), PLAIN.replace('"shop"', "5"), PLAIN.replace('"false"', '"maybe"'),
         PLAIN.replace("1772611200001", '"soon"'), PLAIN.replace('"op"', '"status": "x", "op"'),
     ],
+    HAS_DDL: [PLAIN.replace('"op": "c"', '"ddl": "x"'), PLAIN.replace('"op"', '"tableChanges": [], "op"'), '{"ddl": "drop table x", "source": {}}'],
     "an event has no position that is known": [
         PLAIN.replace("postgresql", "mongodb"), PLAIN.replace('"txId": 1', '"txId": 1.5'), PLAIN.replace('"txId": 1', '"txId": [1]'),
         PLAIN.replace('"lsn": 1001', '"lsn": true'),

@@ -107,8 +107,11 @@ def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figur
         for name, stub in stubs.items():
             patch.setattr(events_workers, name, stub)
         patch.setattr(events_roles, "is_retagged", lambda *_: False)
-        batch = events_workers._landed_batch(warehouse, opened, [{}])
-        found = events_workers._stage_in_workers(warehouse, opened, [{}], batch)
+        lines = events_workers._opened_lines(warehouse, opened, [{}])
+        assert not isinstance(lines, str)
+        batch = events_workers._batch_to_come(warehouse, opened, lines["prefiltered"])
+        assert not isinstance(batch, str)
+        found = events_workers._stage_in_workers(warehouse, opened, [{}], lines, batch)
     return found if isinstance(found, str) else found["roles"]["recorded"]["source"]["told"]
 
 

@@ -178,7 +178,9 @@ def statements_of(
     followed, columns = batch["followed"], batch["source_columns"]
     statements: list[Statement] = []
     seen = set()
-    for row in warehouse.rows(macro("ddl_events_sql", landing["events"])):
+    found = warehouse.rows(macro("ddl_events_sql", landing["events"]))
+    batch["ddl_nums"] = [row["_landing_num"] for row in found if row["_landing_num"] is not None]
+    for row in found:
         if row["_operation"]:
             read = canonical_statement(row, batch, cfg)
         else:

@@ -64,7 +64,7 @@ def roles_of_stretch(
             batch["names"].append(name)
     types = declared_types(warehouse, cfg)
     to_come = names_to_come(batch, stretch)
-    typed = [*types, *(lowered(names_of(recorded["columns"])) if recorded else [])]
+    typed = [*types, *to_come, *(lowered(names_of(recorded["columns"])) if recorded else [])]
     inferred = _inferred_types(warehouse, landing, batch, typed)
     found: BatchColumns = {
         "names": batch["names"],

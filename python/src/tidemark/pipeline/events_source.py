@@ -11,7 +11,11 @@ from tidemark.pipeline.events_batch import (
     look_into,
     reorders_ties,
 )
-from tidemark.pipeline.events_workers import events_of_workers
+from tidemark.pipeline.events_workers import (
+    events_of_workers,
+    lines_for_stretches,
+    lines_of_workers,
+)
 from tidemark.pipeline.landing import files_to_read, lands_in_files, lines_view, warn_of_no_file
 from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -45,10 +49,13 @@ def source_events(warehouse: Warehouse, opened: Opened, body: str) -> Source:
     files = []
     if lands_in_files(warehouse, cfg):
         files = files_to_read(warehouse, opened, cfg["location"])
-    by_workers = events_of_workers(warehouse, opened, body, files)
-    if by_workers:
-        return by_workers
-    landing = land_events(warehouse, opened, body, files)
+    lines = lines_of_workers(warehouse, opened, body, files)
+    if lines:
+        by_workers = events_of_workers(warehouse, opened, body, files, lines)
+        if not isinstance(by_workers, str):
+            return by_workers
+        lines = lines_for_stretches(warehouse, opened, lines, by_workers)
+    landing: Landing = {**land_events(warehouse, opened, body, files), "lines": lines}
     reorders = reorders_ties(warehouse, opened)
     if landing["in_files"] and not landing["files"] and not run["empty"]:
         if state["first"]:

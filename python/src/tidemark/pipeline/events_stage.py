@@ -12,6 +12,7 @@ from tidemark.pipeline.events_batch import source_of
 from tidemark.pipeline.events_moves import linked_keys
 from tidemark.pipeline.events_roles import ANEW, is_trial, load_of_stretch, roles_of_stretch
 from tidemark.pipeline.events_statement import opened_after_statement
+from tidemark.pipeline.events_workers import read_stretch
 from tidemark.pipeline.expressions import (
     event_expressions,
     meaning_problem,
@@ -25,6 +26,7 @@ from tidemark.pipeline.tables import (
     alters_tables,
     evolve_tables,
     make_history_view,
+    opened_altered,
     opened_evolved,
     relation_exists,
     widen_columns,
@@ -69,6 +71,7 @@ def stage_events(
     given, opened = opened, opened_after_statement(warehouse, opened, batch, stretch)
     cfg, state = opened["cfg"], opened["state"]
     roles = roles_of_stretch(warehouse, opened, landing, batch, stretch)
+    landing = read_stretch(warehouse, opened, landing, batch, roles, stretch)
     if landing.get("decoded"):
         roles = _of_decoded(roles, landing)
     begun: State = {**given["state"], "last_id": state["last_id"], "begun": state.get("begun")}
@@ -185,7 +188,7 @@ def _evolved(warehouse: Warehouse, opened: Opened, roles: Roles) -> Opened:
     state = opened["state"]
     if not state["first"] and state["recorded"].get("views_are_old"):
         make_history_view(warehouse, opened["cfg"], roles, opened["relations"])
-    return opened_evolved(opened) if alters else opened
+    return opened_evolved(warehouse, opened) if alters else opened
 
 
 def _log_as_it_is(warehouse: Warehouse, opened: Opened, roles: Roles) -> tuple[Relations, Values]:
@@ -250,7 +253,7 @@ def _opened_after_widening(warehouse: Warehouse, opened: Opened, roles: Roles) -
         widen_columns(warehouse, relations[name], [wider])
     cfg: Settings = {**opened["cfg"], "file_format": macro("lake_format")}
     make_history_view(warehouse, cfg, roles, relations)
-    return {**opened, "state": {**opened["state"], "log_version": None}}
+    return opened_altered(warehouse, opened)
 
 
 def _make_staged_view(

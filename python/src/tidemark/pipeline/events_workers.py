@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TypedDict
+from typing import Any
 
 from tidemark.pipeline.events_batch import identified_by, reorders_ties, source_of, tables_of
 from tidemark.pipeline.events_roles import load_of_stretch, roles_of_stretch, statements_within
@@ -14,23 +14,51 @@ from tidemark.rules.batches import ALL_OF_IT, NO_FIGURES, columns_of_schema
 from tidemark.rules.event_roles import names_in_batch
 from tidemark.rules.names import names_of, unique
 from tidemark.rules.table_names import named_tables
-from tidemark.shapes.events import Batch, Landing
+from tidemark.shapes.events import HAS_DDL, Batch, Landing, Lines, Stretch
 from tidemark.shapes.load import Figures, Load, Source, Staged
 from tidemark.shapes.opened import Opened
 from tidemark.shapes.roles import Roles
 
+_SEVERAL_SCHEMAS = "its events have several schemas"
 
-class _Found(TypedDict):
-    """What is known of a batch before its events are read."""
 
-    landed: Any  # the files
-    prefiltered: list[Any]  # what was opened of them
-    batch: Batch  # what their events bring
+def lines_of_workers(
+    warehouse: Warehouse, opened: Opened, body: str, files: list[Values]
+) -> Lines | None:
+    """Return the files as the workers open them; None where Spark has to, and it is told why.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        body: The compiled SQL of the model.
+        files: The files that were not read yet.
+    """
+    if not files or not asks_workers(warehouse, opened):
+        return None
+    why = why_not_workers(warehouse, opened, body, "covers.why_not_read")
+    found = why or _opened_lines(warehouse, opened, files)
+    if isinstance(found, str):
+        leave_to_spark(warehouse, opened, found)
+        return None
+    return found
+
+
+def _opened_lines(warehouse: Warehouse, opened: Opened, files: list[Values]) -> Lines | str:
+    landed = of_engine("events.load.landed_of", files)
+    if isinstance(landed, str):
+        return landed
+    # a canonical event wraps nothing
+    prefiltered = None
+    if opened["cfg"]["format"] == "debezium":
+        prefiltered = warehouse.adapter.prefilter_events(landed, tables_of(opened))
+    if isinstance(prefiltered, str):
+        return prefiltered
+    return {"landed": landed, "prefiltered": prefiltered}
 
 
 def events_of_workers(
-    warehouse: Warehouse, opened: Opened, body: str, files: list[Values]
-) -> Source | None:
+    warehouse: Warehouse, opened: Opened, body: str, files: list[Values], lines: Lines
+) -> Source | str:
     """Have the workers take what has landed, all in one part.
 
     They put onto what stands, in one task, what needs no more than that, and write it where no
@@ -41,59 +69,29 @@ def events_of_workers(
         opened: What open_load() returned.
         body: The compiled SQL of the model.
         files: The files that were not read yet.
+        lines: The files as the workers open them.
 
     Returns:
-        The source; None where Spark has to: whatever the reason, nothing is left of it.
+        The source; a text: why Spark has to. Whatever the reason, nothing is left of it.
     """
-    if not files or not asks_workers(warehouse, opened):
-        return None
-    view = warehouse.macro("run_view", opened["cfg"]["target"], "events")
-    is_one_task = why_not_workers(warehouse, opened, body, "covers.why_not") is None
-    why = why_not_workers(warehouse, opened, body, "covers.why_not_read")
-    found = why or _landed_batch(warehouse, opened, files)
-    if not isinstance(found, str):
-        if is_one_task:
-            staged = _stage_in_workers(warehouse, opened, files, found)
-            if not isinstance(staged, str):
-                return {"parts": [ALL_OF_IT], "staged": staged}
-        source = _read_by_workers(warehouse, opened, files, found, view)
-        if not isinstance(source, str):
-            return source
-        found = source
-    leave_to_spark(warehouse, opened, found)
-    return None
-
-
-def _landed_batch(warehouse: Warehouse, opened: Opened, files: list[Values]) -> _Found | str:
-    """Look into the files; a text: why Spark has to."""
-    landed = of_engine("events.load.landed_of", files)
-    if isinstance(landed, str):
-        return landed
-    # a canonical event wraps nothing
-    prefiltered = None
-    if opened["cfg"]["format"] == "debezium":
-        prefiltered = warehouse.adapter.prefilter_events(landed, tables_of(opened))
-    if isinstance(prefiltered, str):
-        return prefiltered
-    batch = _batch_to_come(warehouse, opened, prefiltered)
+    batch = _batch_to_come(warehouse, opened, lines["prefiltered"])
     if isinstance(batch, str):
         return batch
-    return {
-        "landed": landed,
-        "prefiltered": prefiltered.files if prefiltered else [],
-        "batch": batch,
-    }
+    if why_not_workers(warehouse, opened, body, "covers.why_not") is None:
+        staged = _stage_in_workers(warehouse, opened, files, lines, batch)
+        if not isinstance(staged, str):
+            return {"parts": [ALL_OF_IT], "staged": staged}
+        if staged == HAS_DDL:
+            return staged
+    return _read_by_workers(warehouse, opened, files, lines, batch)
 
 
 def _read_by_workers(
-    warehouse: Warehouse, opened: Opened, files: list[Values], found: _Found, view: str
+    warehouse: Warehouse, opened: Opened, files: list[Values], lines: Lines, given: Batch
 ) -> Source | str:
     """Return events that the workers read; a text: why Spark has to."""
-    cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
-    why: str | None = of_engine("covers.why_not_opened", cfg) if found["prefiltered"] else None
-    if why:
-        return why
-    batch: Batch = {**found["batch"]}
+    cfg, state = opened["cfg"], opened["state"]
+    batch: Batch = {**given}
     # what Spark finds by looking into a batch
     if source_of(opened).get("by_content") is None:
         batch["by_content"] = bool(state["first"] and cfg["sequence_by"])
@@ -101,18 +99,8 @@ def _read_by_workers(
     if statements_within(warehouse, opened, roles, batch, ALL_OF_IT):
         # it stands where the first event with the column does, which nobody has looked for
         return "a column with a default is new at the source"
-    source = {
-        "landed": found["landed"],
-        "prefiltered": found["prefiltered"],
-        "tables": batch["tables"],
-        "named": batch["named"],
-        "first": state["first"],
-        "has_moves": False,
-        "by_content": batch["by_content"],
-        "by_server": batch["by_server"],
-        "identifying": batch["identifying"],
-    }
-    events = adapter.read_events(cfg, roles, source, view)
+    view = warehouse.macro("run_view", cfg["target"], "events")
+    events = _read(warehouse, opened, lines, batch, roles, view)
     if isinstance(events, str):
         return events
     told = _names_in_batch(opened, roles, batch, events.figures)
@@ -134,12 +122,94 @@ def _read_by_workers(
     return {"parts": [ALL_OF_IT], "landing": landing, "batch": batch}
 
 
+def _read(
+    warehouse: Warehouse,
+    opened: Opened,
+    lines: Lines,
+    batch: Batch,
+    roles: Roles,
+    view: str,
+    stretch: Stretch = ALL_OF_IT,
+) -> Any:
+    """Have the workers read and type events, which a view has then; a text: why they do not."""
+    cfg, state = opened["cfg"], opened["state"]
+    why: str | None = of_engine("covers.why_not_opened", cfg) if lines["prefiltered"] else None
+    if why:
+        return why
+    source = {
+        **_sources_of(lines, batch),
+        "first": state["first"],
+        "has_moves": False,
+        "by_content": batch["by_content"],
+        "identifying": batch["identifying"],
+        "after": stretch["from"],
+        "before": stretch["to"],
+        "left_out": batch.get("ddl_nums", []),
+    }
+    return warehouse.adapter.read_events(cfg, roles, source, view)
+
+
+def _sources_of(lines: Lines, batch: Batch) -> Values:
+    prefiltered = lines["prefiltered"]
+    return {
+        "landed": lines["landed"],
+        "prefiltered": prefiltered.files if prefiltered else [],
+        "tables": batch["tables"],
+        "named": batch["named"],
+        "by_server": batch["by_server"],
+    }
+
+
+def lines_for_stretches(
+    warehouse: Warehouse, opened: Opened, lines: Lines, why: str
+) -> Lines | None:
+    """Return the files whose stretches the workers may read, once Spark knows the DDL events.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        lines: The files as the workers open them.
+        why: Why they did not take all of them; it is told.
+    """
+    leave_to_spark(warehouse, opened, why)
+    return lines if why in (HAS_DDL, _SEVERAL_SCHEMAS) else None
+
+
+def read_stretch(
+    warehouse: Warehouse,
+    opened: Opened,
+    landing: Landing,
+    batch: Batch,
+    roles: Roles,
+    stretch: Stretch,
+) -> Landing:
+    """Return where the events of a stretch are: the workers have read them, where they can.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned, after the statement that begins the stretch.
+        landing: What land_events() returned.
+        batch: What the events tell, as it is known within the stretch.
+        roles: What roles_of_stretch() returned.
+        stretch: The stretch.
+    """
+    lines = landing.get("lines")
+    if not lines or not batch.get("ddl_nums"):
+        return landing
+    view = warehouse.macro("run_view", opened["cfg"]["target"], "stretch")
+    events = _read(warehouse, opened, lines, batch, roles, view, stretch)
+    if isinstance(events, str):
+        leave_to_spark(warehouse, opened, events)
+        return landing
+    told = roles["recorded"]["source"]["told"]
+    return {**landing, "events": view, "line_num": "_landing_num", "decoded": True, "told": told}
+
+
 def _stage_in_workers(
-    warehouse: Warehouse, opened: Opened, files: list[Values], found: _Found
+    warehouse: Warehouse, opened: Opened, files: list[Values], lines: Lines, batch: Batch
 ) -> Staged | str:
     """Return what the workers staged; a text: why it takes more than one task."""
     cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
-    batch: Batch = found["batch"]
     if reorders_ties(warehouse, opened):
         return "events of one place are put in another order"
     if source_of(opened).get("open_snapshot") is not None:
@@ -160,13 +230,9 @@ def _stage_in_workers(
         return "a column with a default is new at the source"
     told = roles["recorded"]["source"]
     source = {
-        "landed": found["landed"],
-        "prefiltered": found["prefiltered"],
-        "tables": batch["tables"],
-        "named": batch["named"],
+        **_sources_of(lines, batch),
         "first": state["first"],
         "has_moves": told["has_moves"],
-        "by_server": batch["by_server"],
     }
     stage = adapter.keep_events if state["first"] else adapter.stage_events
     staged = stage(cfg, roles, load, source, opened["relations"])
@@ -210,10 +276,10 @@ def _batch_to_come(warehouse: Warehouse, opened: Opened, prefiltered: Any) -> Ba
     typed = [*known, *arrived, *(one["name"] for one in cfg["columns"] if one["data_type"])]
     shapes = {json.dumps(one).lower() for one in columns}
     if len(shapes) > 1 or (schemas and prefiltered.has_schemaless):
-        return "its events have several schemas"
+        return _SEVERAL_SCHEMAS
     if not typed:
         return "the YAML declares no columns"
-    if source.get("refused") or (source.get("columns") and not schemas):
+    if source.get("refused"):
         return "a DDL event tells its columns"
     for name in [*declared, *cfg["keys"], *cfg["ignore"]]:
         if name not in typed:

@@ -12,6 +12,17 @@ if TYPE_CHECKING:
     from typing_extensions import ReadOnly
 
 
+HAS_DDL = "it has DDL events"
+"""Why the workers do not take a batch whole."""
+
+
+class Lines(TypedDict):
+    """Files of events as the workers open them."""
+
+    landed: ReadOnly[Any]  # the files
+    prefiltered: ReadOnly[Any]  # what was opened of them; None: they are read as they are
+
+
 class Landing(TypedDict, total=False):
     """Where events are."""
 
@@ -23,6 +34,7 @@ class Landing(TypedDict, total=False):
     columns: ReadOnly[list[SourceColumn] | None]  # of a typed source
     decoded: ReadOnly[bool]  # the workers have read them
     told: ReadOnly[list[str] | None]  # by them: see RecordedSource
+    lines: ReadOnly[Lines | None]  # of which the workers may read a stretch
 
 
 class Change(TypedDict, total=False):
@@ -92,6 +104,7 @@ class Batch(Shapes, Followed):
     ignored: int  # messages of other tables
     is_empty: bool
     statements: list[Statement]  # that were not applied yet, as they landed
+    ddl_nums: NotRequired[list[int]]  # the landing numbers of all DDL events, other tables' too
     source_columns: list[SourceColumn] | None  # by the last statement
     refused: list[str]  # names of columns that are not taken: former ones
     renames: dict[str, str]

@@ -11,9 +11,10 @@ select
         and regexp_matches(regexp_replace(line, '"(?:[^"\\]|\\.)*"', '', 'g'), 'nan|inf', 'i')) then 'a line has numbers or texts of a form that is read by Spark alone'
         when not is_plain then 'a line has numbers or texts of a form that is read by Spark alone'
         when shape is null and list_unique(names) <> len(names) then 'a line has numbers or texts of a form that is read by Spark alone'
+        when operation in ('CREATE_TABLE', 'DROP_TABLE', 'ALTER_TABLE', 'RENAME_TABLE', 'CREATE_DATABASE', 'DROP_DATABASE') then 'it has DDL events'
         when shape is null and (names = [] or list_has_any(names, ['_schema', '_primary_key', '_prev_table'])) then 'a line is no event of a row'
         when not starts_with("_operation", '"') or not starts_with("db", '"') or not starts_with("table", '"') then 'a line is no event of a row'
-        when operation is null or operation in ('CREATE_DATABASE', 'DROP_DATABASE') then 'a line is no event of a row'
+        when operation is null then 'a line is no event of a row'
         when not regexp_full_match(case when starts_with("_sequence_num", '"') then case when contains("_sequence_num", '\') then json_extract_string("_sequence_num", '$') else replace("_sequence_num", '"', '') end when ends_with("_sequence_num", '.0') then left("_sequence_num", -2) else "_sequence_num" end, '0|[1-9][0-9]{0,17}') then 'a line is no event of a row'
         when not is_ours and db is null and lower(case when starts_with("table", '"') then case when contains("table", '\') then json_extract_string("table", '$') else replace("table", '"', '') end when ends_with("table", '.0') then left("table", -2) else "table" end) in ('customers') then 'a line is no event of a row'
         when not is_ours or operation = 'COMMIT' then null

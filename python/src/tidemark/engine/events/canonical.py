@@ -25,6 +25,7 @@ from tidemark.engine.events.parsed import (
     text_sql,
 )
 from tidemark.engine.quoted import identifier, list_sql, literal
+from tidemark.shapes.events import HAS_DDL
 
 _BEFORE = "_before_"
 # what tells of an event, beside its images
@@ -43,6 +44,11 @@ _ENVELOPE_FIELDS = {
 }
 # of a table or a schema, never of a row
 _OF_TABLES = ("_schema", "_primary_key", "_prev_table")
+DDL_OPERATIONS = (
+    *("CREATE_TABLE", "DROP_TABLE", "ALTER_TABLE", "RENAME_TABLE"),
+    *("CREATE_DATABASE", "DROP_DATABASE"),
+)
+"""What a DDL event is called; macros have the same."""
 _PLACE = "0|[1-9][0-9]{0,17}"
 _MOST = 100
 _NO_ROW = "a line is no event of a row"
@@ -300,9 +306,10 @@ def _doubt(batch: Batch, shapes: Sequence[Shape]) -> str:
         (is_unsafe_sql("line"), SPARK_ALONE),
         ("not is_plain", SPARK_ALONE),
         (f"shape is null and {has_one_twice_sql('names')}", SPARK_ALONE),
+        (f"operation in ({', '.join(map(literal, DDL_OPERATIONS))})", HAS_DDL),
         (f"shape is null and (names = [] or list_has_any(names, {list_sql(_OF_TABLES)}))", _NO_ROW),
         (" or ".join(no_text), _NO_ROW),
-        ("operation is null or operation in ('CREATE_DATABASE', 'DROP_DATABASE')", _NO_ROW),
+        ("operation is null", _NO_ROW),
         (f"not regexp_full_match({text_sql('_sequence_num')}, '{_PLACE}')", _NO_ROW),
         (_may_be_ours(batch), _NO_ROW),
         ("not is_ours or operation = 'COMMIT'", None),

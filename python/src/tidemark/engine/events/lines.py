@@ -15,9 +15,10 @@ _MARK = b"\xef\xbb\xbf"
 _NO_DELIMITER, _NO_NULL = "\x01", "\x02"
 LONGEST = 1 << 20
 """The bytes of a line beyond which it is left to Spark."""
+LINES_OF_FILE = 1 << 32
+"""The number of a file times this, and that of a line in it, number the line."""
 IS_NOT_BLANK = "line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')"
 """A condition on a line: it is none of spaces alone, which is no JSON and passed over."""
-_FIRST = 1 << 32
 
 
 def read_lines(db: Any, landed: tuple[Landed, ...]) -> str | None:
@@ -43,13 +44,26 @@ def read_lines(db: Any, landed: tuple[Landed, ...]) -> str | None:
             f"max_line_size = {2 * LONGEST}, hive_partitioning = false)"
         )
         (found,) = db.execute(
-            f"insert into lines select {file.number * _FIRST} + row_number() over (), "
+            f"insert into lines select {file.number * LINES_OF_FILE} + row_number() over (), "
             f"line, null, null from {read}"
         ).fetchone()
         if found != counted:
             return "a file has empty lines"
     db.execute("set preserve_insertion_order = false")
     return None
+
+
+def drop_lines(db: Any, after: int | None, before: int | None, left_out: Sequence[int]) -> None:
+    """Take lines away from the table `lines`: up to a number, from one on, and some between."""
+    gone = []
+    if after is not None:
+        gone.append(f"num <= {after}")
+    if before is not None:
+        gone.append(f"num >= {before}")
+    if left_out:
+        gone.append(f"num in ({', '.join(map(str, left_out))})")
+    if gone:
+        db.execute(f"delete from lines where {' or '.join(gone)}")
 
 
 def _line_count(path: str) -> int | str:
@@ -70,7 +84,7 @@ def _line_count(path: str) -> int | str:
 def read_prefiltered(db: Any, files: Sequence[PrefilteredFile], is_ours: str) -> None:
     """Make the table `lines` of what prefilter() kept of files, for a table and for all of them."""
     reads = " union all by name ".join(
-        f"select {file.number * _FIRST} + num as num, line, landed_id, known_doubt "
+        f"select {file.number * LINES_OF_FILE} + num as num, line, landed_id, known_doubt "
         f'from read_parquet({literal(file.path)}) where "table" is null or {is_ours}'
         for file in files
     )

@@ -67,6 +67,9 @@ class Batch:
         identifying: Of rows, the columns that a line is known by even where they are NULL, lower
             case.
         by_server: Whether a change of MySQL or MariaDB is known by its GTID or server, too.
+        after: The landing number behind which the events come; None: from the first on.
+        before: The one before which they come; None: to the last.
+        left_out: The landing numbers of lines that are of no row.
     """
 
     load: Load
@@ -81,6 +84,9 @@ class Batch:
     encodings: tuple[str, ...] = ()
     identifying: tuple[str, ...] = ()
     by_server: bool = False
+    after: int | None = None
+    before: int | None = None
+    left_out: tuple[int, ...] = ()
 
     @property
     def befores(self) -> tuple[str, ...]:
@@ -190,7 +196,8 @@ def batch_of(
         roles: What event_roles() returns.
         load: What load_of_stretch() returns.
         source: `landed`, what was `prefiltered` of it, `tables`, how earlier events `named` them,
-            whether the batch is the `first`, and `by_server`.
+            whether the batch is the `first`, `by_server`, and of a part of the files `after`,
+            `before` and `left_out`.
     """
 
     def names(columns: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -234,6 +241,9 @@ def batch_of(
         encodings=tuple(next(iter(column["encodings"].values())) for column in roles["columns"]),
         identifying=tuple(str(name).lower() for name in source.get("identifying", ())),
         by_server=bool(source.get("by_server")),
+        after=source.get("after"),
+        before=source.get("before"),
+        left_out=tuple(source.get("left_out", ())),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from tidemark.engine.events.lines import IS_NOT_BLANK, LONGEST
 from tidemark.engine.events.load import Batch
 from tidemark.engine.quoted import identifier, list_sql, literal
+from tidemark.shapes.events import HAS_DDL
 
 _TEXTS = ("name", "db", "schema", "table", "gtid")
 # and how many digits they have at most
@@ -28,7 +29,8 @@ _PLACES = sorted({part for _, parts in POSITIONS.values() for part in parts})
 _FIELDS = ("connector", "snapshot", "event_serial_no", "server_id", *_TEXTS, *_TIMES, *_PLACES)
 _DELIVERED = ("delivered_us", "total_order")
 # with one of these a line is no plain envelope of a row
-_OTHER = ("payload", "value", "schema", "key", "_id", "ddl", "status", "tableChanges")
+_OTHER = ("payload", "value", "schema", "key", "_id", "status")
+_OF_DDL = ("ddl", "tableChanges")
 # whose members' names are asked for
 _NAMED = ("$", "$.source", "$.transaction", "$.before", "$.after")
 _FIRST_LINES, _MOST_USUAL = 1000, 8
@@ -236,7 +238,9 @@ def _doubt(batch: Batch, every: str, keys: str, usual: Sequence[Sequence[str]]) 
     numbers = range(len(batch.load.columns))
     whole = f"{every}, {keys}"
     has_other = f"list_has_any(top_names, {list_sql(_OTHER)})"
-    plain = [names for names in usual if set(names).isdisjoint(_OTHER)]
+    plain, no_ddl = (
+        [names for names in usual if set(names).isdisjoint(odd)] for odd in (_OTHER, _OF_DDL)
+    )
     snapshots = ", ".join(literal(json.dumps(mark)) for mark in _SNAPSHOTS)
     doubts = [
         ("bare = 'null' and is_plain", None),
@@ -246,6 +250,8 @@ def _doubt(batch: Batch, every: str, keys: str, usual: Sequence[Sequence[str]]) 
             _unless_usual(names, has_one_twice_sql(names), usual)
             for names in ("top_names", "source_names", "transaction_names")
         ), SPARK_ALONE),
+        (_unless_usual("top_names", f"list_has_any(top_names, {list_sql(_OF_DDL)})", no_ddl),
+         HAS_DDL),
         (_unless_usual("top_names", has_other, plain), _NO_ROW),
         ("op is null or op not in ('c', 'u', 'r', 'd')", _NO_ROW),
         ('"table" is null or connector is null', _NO_ROW),

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from tidemark.engine.events.canonical import parsed_canonical_sql, shapes_of, shapes_sql
 from tidemark.engine.events.decoded import Asked, decoded_columns, decoded_sql
-from tidemark.engine.events.lines import read_lines, read_prefiltered
+from tidemark.engine.events.lines import drop_lines, read_lines, read_prefiltered
 from tidemark.engine.events.load import Batch, EventTargets, LogFile
 from tidemark.engine.events.parsed import is_ours_sql, names_sql, parsed_sql, usual_names
 from tidemark.engine.events.replayed import replayed_sql
@@ -48,6 +48,7 @@ from tidemark.engine.ranges import part_of, write_part
 from tidemark.engine.room import Room, connection
 from tidemark.engine.sql import existing_sql, parquet_sql, unwritable_sql
 from tidemark.engine.task import Outcome, reading_failed
+from tidemark.shapes.events import HAS_DDL
 
 # what kinds of lines there are is told by the first ones, as a rule
 _FIRST_LINES = 20_000
@@ -174,6 +175,7 @@ def _parsed(db: Any, batch: Batch) -> str | None:
         declined = read_lines(db, batch.landed)
         if declined:
             return declined
+    drop_lines(db, batch.after, batch.before, batch.left_out)
     if not batch.is_canonical:
         usual = usual_names(_lists(db, names_sql()))
         db.execute(f"create temp table parsed as {parsed_sql(batch, usual)}")
@@ -183,8 +185,11 @@ def _parsed(db: Any, batch: Batch) -> str | None:
     if stamps != batch.load.stamps and not batch.prefiltered:
         return "a file was written while it was read"
     db.execute("drop table lines")
-    (doubt,) = db.execute("select min(doubt) from parsed").fetchone()
-    return None if doubt is None else str(doubt)
+    # of what comes behind a DDL event is judged otherwise once that is applied
+    (doubt, has_ddl) = db.execute(
+        f"select min(doubt), bool_or(doubt = {literal(HAS_DDL)}) from parsed"
+    ).fetchone()
+    return HAS_DDL if has_ddl else doubt
 
 
 def _staged(db: Any, batch: Batch) -> str | None:
