@@ -19,9 +19,9 @@ ORDER = {
     "how-to": [
         "cookbook",
         "recipes",
-        "extracts", "change-events", "enriched-events", "read", "change-feed", "timeline", "rules",
-        "unit-tests", "plan-and-apply", "clones", "replay", "diff", "operations", "house-keeping",
-        "console", "serve", "alarms", "lineage", "shell", "mirror-a-database", "set-up-databases",
+        "extracts", "change-events", "enriched-events", "change-columns", "read", "change-feed",
+        "timeline", "rules", "unit-tests", "plan-and-apply", "clones", "replay", "diff", "operations",
+        "house-keeping", "console", "serve", "alarms", "lineage", "shell", "mirror-a-database", "set-up-databases",
         "reconcile", "formats", "engine", "python-models", "thrift", "cluster", "object-stores",
         "upgrade",
     ],
