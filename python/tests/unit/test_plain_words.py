@@ -10,7 +10,6 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
-
 from pydantic import BaseModel
 
 from docsite.markdown import lines_of

@@ -81,10 +81,10 @@ class AtomicSettings(BaseModel):
     engine: Literal["auto", "spark", "workers"] | None = Field(
         default=None,
         description=(
-            "The engine that reads the lines. spark: Spark SQL, which can do everything. workers: DuckDB in "
-            "Spark's workers, which is faster, if the result is the same. Otherwise Spark SQL "
-            "does it, and the console says why. auto: the same, but only the log says why. Left "
-            "out: the var tidemark__engine, or auto."
+            "The engine that reads the lines. spark: Spark SQL, which can do everything. "
+            "workers: DuckDB in Spark's workers, which is faster, if the result is the same. "
+            "Otherwise Spark SQL does it, and the console says why. auto: the same, but only the "
+            "log says why. Left out: the var tidemark__engine, or auto."
         ),
     )
     rules: list[RowRule] = Field(default=[], description=RULES)
