@@ -121,7 +121,15 @@ def test_search__finds_what_people_type(site: Path, query: str) -> None:
         ("right to be forgotten", "how-to/recipes"), ("change column type", "how-to/change-columns"),
         ("alter column", "how-to/change-columns"), ("rename column", "how-to/change-columns"),
         ("add column", "how-to/change-columns"), ("drop column", "how-to/change-columns"),
-        ("column type", "how-to/change-columns"),
+        ("column type", "how-to/change-columns"), ("where are tables stored", "reference/tables"),
+        ("soft delete", "how-to/extracts"), ("composite key", "how-to/extracts"),
+        ("csv without header", "how-to/extracts"), ("nested json", "how-to/extracts"),
+        ("ignore column", "how-to/extracts"), ("schedule", "how-to/recipes"),
+        ("power bi", "how-to/formats"), ("dbt cloud", "start/install"), ("proxy", "start/install"),
+        ("java version", "start/install"), ("spark version", "start/install"),
+        ("parallel", "explanation/crash-safety"), ("lock", "explanation/crash-safety"),
+        ("log file", "how-to/console"), ("debug", "how-to/console"), ("restore", "how-to/house-keeping"),
+        ("collision", "explanation/hash-recipe"), ("billions of rows", "explanation/cost"),
     ],
 )  # fmt: skip
 def test_search__finds_the_page_that_answers(site: Path, query: str, page: str) -> None:
