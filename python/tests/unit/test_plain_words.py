@@ -95,6 +95,17 @@ def test_page(page: str) -> None:
     assert not faults(PAGES[page]), "\n".join(faults(PAGES[page]))
 
 
+def test_blocks__are_introduced() -> None:
+    """A reader knows what a block of code is for before it begins; in the reference, the heading says it."""
+    for page, text in PAGES.items():
+        before = ""
+        if page.startswith("reference/"):
+            continue
+        for line, is_code in lines_of(_COMMENT.sub("", text)):
+            assert not (is_code and before.startswith("#")), f"{page}: what is it for, {before}?"
+            before = "" if is_code else line or before
+
+
 def test_how_to__titles_are_questions() -> None:
     for page, text in PAGES.items():
         if page.startswith("how-to/"):
