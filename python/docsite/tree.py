@@ -19,11 +19,11 @@ ORDER = {
     "how-to": [
         "cookbook",
         "recipes",
-        "extracts", "change-events", "enriched-events", "read", "change-feed", "timeline", "rules",
-        "unit-tests", "plan-and-apply", "clones", "replay", "diff", "operations", "house-keeping",
-        "console", "serve", "alarms", "lineage", "shell", "mirror-a-database", "set-up-databases",
-        "reconcile", "formats", "engine", "python-models", "thrift", "cluster", "object-stores",
-        "upgrade",
+        "extracts", "change-events", "enriched-events", "change-columns", "read", "change-feed",
+        "timeline", "rules", "unit-tests", "plan-and-apply", "clones", "replay", "diff",
+        "operations", "house-keeping", "console", "serve", "alarms", "lineage", "shell",
+        "mirror-a-database", "set-up-databases", "reconcile", "formats", "engine", "python-models",
+        "thrift", "cluster", "object-stores", "upgrade",
     ],
     "reference": [
         "settings", "variables", "commands", "macros", "tables", "columns", "tests", "messages",

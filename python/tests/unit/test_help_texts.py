@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -18,9 +19,19 @@ _EXAMPLE = re.compile(r"\x08.*?(\n\n|\Z)|^Example:.*?(\n\n|\Z)", re.DOTALL | re.
 
 
 def helps(command: click.Command) -> list[str]:
-    """The texts of a command: its own, and those of its options."""
-    own = _EXAMPLE.sub("", command.help or "")
-    return [own, *(option.help or "" for option in command.params if hasattr(option, "help"))]
+    """The texts of a command: its own, what follows its options, and those of its options."""
+    own = [_EXAMPLE.sub("", text or "") for text in (command.help, command.epilog)]
+    return [*own, *(option.help or "" for option in command.params if hasattr(option, "help"))]
+
+
+def groups(group: click.Group, name: str) -> Iterator[tuple[str, click.Group]]:
+    """A group of commands and those in it, by the words that call them."""
+    yield name, group
+    context = click.Context(group)
+    for word in group.list_commands(context):
+        command = group.get_command(context, word)
+        if isinstance(command, click.Group):
+            yield from groups(command, f"{name} {word}")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -41,9 +52,12 @@ def test_options__have_help(name: str) -> None:
             assert option.help.endswith("."), f"{name} {option.opts[0]}: {option.help!r}"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+ALL = {**COMMANDS, **dict(groups(cli, "tidemark"))}
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_sentences(name: str) -> None:
-    for text in helps(COMMANDS[name]):
+    for text in helps(ALL[name]):
         for one in sentences(text):
             assert len(words(one)) <= LONGEST, one
             assert not is_inverted(one), one
@@ -52,7 +66,7 @@ def test_sentences(name: str) -> None:
 def test_sentences__are_short() -> None:
     counts = [
         len(words(one))
-        for command in COMMANDS.values()
+        for command in ALL.values()
         for text in helps(command)
         for one in sentences(text)
     ]

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
+from pydantic import BaseModel
 
 from docsite.markdown import lines_of
+from docsite.reference import macros_of
 from docsite.tree import read_pages, title_of, written
 from tests.macros import ROOT
 from tests.pages import README
+from tidemark.model import settings
 
 #: Words of a sentence: of a page's sentences on average, and of the longest one
 MEAN, LONGEST = 15, 30
@@ -90,10 +95,50 @@ def test_page(page: str) -> None:
     assert not faults(PAGES[page]), "\n".join(faults(PAGES[page]))
 
 
+def test_blocks__are_introduced() -> None:
+    """A reader knows what a block of code is for before it begins; in the reference, the heading says it."""
+    for page, text in PAGES.items():
+        before = ""
+        if page.startswith("reference/"):
+            continue
+        for line, is_code in lines_of(_COMMENT.sub("", text)):
+            assert not (is_code and before.startswith("#")), f"{page}: what is it for, {before}?"
+            before = "" if is_code else line or before
+
+
 def test_how_to__titles_are_questions() -> None:
     for page, text in PAGES.items():
         if page.startswith("how-to/"):
             assert title_of(text).endswith("?"), f"{page}: what does its reader ask?"
+
+
+# --- what settings and macros say of themselves, in the YAML, an editor and the reference
+
+
+def descriptions_of_settings() -> Iterator[str]:
+    for module in iter_modules(settings.__path__, f"{settings.__name__}."):
+        for of in vars(import_module(module.name)).values():
+            if isinstance(of, type) and issubclass(of, BaseModel) and of.__module__ == module.name:
+                yield from (field.description or "" for field in of.model_fields.values())
+
+
+def descriptions_of_macros() -> Iterator[str]:
+    for macro in macros_of().values():
+        yield macro["description"]
+        yield from (one["description"] for one in macro.get("arguments") or [])
+
+
+@pytest.mark.parametrize("descriptions", [descriptions_of_settings, descriptions_of_macros])
+def test_descriptions__have_short_sentences(
+    descriptions: Callable[[], Iterator[str]],
+) -> None:
+    """A description names a thing, so that it may begin with "What" or "Which", but not with "Of"."""
+    found = [one for text in descriptions() for one in sentences(text)]
+    assert len(found) > 300, "the descriptions are somewhere else"
+    for one in found:
+        assert len(words(one)) <= LONGEST, one
+        assert not one.startswith("Of "), one
+    assert sum(len(words(one)) for one in found) / len(found) < MEAN
 
 
 # --- the report and the live page

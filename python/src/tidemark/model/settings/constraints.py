@@ -71,9 +71,10 @@ MaxRejectFraction = Annotated[
         ge=0,
         le=1,
         description=(
-            "Guard of rejects, with on_reject: quarantine. A load that rejects more than this "
-            "part of the rows that it reads stops before anything is written (so does one reject "
-            "of one row). --vars 'allow_rejects: true' lets it through once. 1: it never stops."
+            "Guard of rejects, with on_reject: quarantine. It is a part of the rows that a load "
+            "reads. A load that rejects more stops before anything is written. One reject of one "
+            "row is more, too. --vars 'allow_rejects: true' lets it through once. 1: it never "
+            "stops."
         ),
     ),
 ]

@@ -30,7 +30,7 @@ class Scd2Settings(BaseModel):
         min_length=1,
         max_length=2,
         description=(
-            "Which bounds a row has. `[business]` (default): when it holds. `[business, "
+            "The times that a row has. `[business]` (default): when it holds. `[business, "
             "system]`: also which commits knew it (`_known_from` and `_known_to`). "
             "tidemark.scd2() in the body follows this setting."
         ),
@@ -47,14 +47,14 @@ class FeedSettings(BaseModel):
         ge=1,
         le=1024,
         description=(
-            "How many parts, by _key_hash, the changes of a day have on disk. Take more for "
-            "feeds that several runs or large commits write."
+            "The number of parts, by _key_hash, that the changes of a day have on disk. Take more "
+            "for feeds that several runs or large commits write."
         ),
     )
     feed_retention: Retention | None = Field(
         default=None,
         description=(
-            "How long changes stay in the feed's table, such as 30 days; `clean` removes older "
+            "How long changes stay in the feed's table, such as 30 days. `clean` removes older "
             "ones."
         ),
     )

@@ -27,9 +27,9 @@ class AtomicSettings(BaseModel):
         default=None,
         description=(
             "Files of enriched events (canonical TSV or self-describing JSON lines): a folder or "
-            "glob, perhaps with {business_date}. Left out: the model's SQL yields lines (value), "
-            "or rows with the canonical columns and perhaps _reject_reason and _raw_payload. All "
-            "of them are one batch."
+            "glob, perhaps with {business_date}. Left out: the model's SQL gives the events. It "
+            "yields lines (value), or rows with the canonical columns and perhaps _reject_reason "
+            "and _raw_payload. All of them are one batch."
         ),
     )
     deduplicate: list[DeduplicationStep] | DeduplicationStep = Field(
@@ -56,8 +56,8 @@ class AtomicSettings(BaseModel):
     manifest: Name | None = Field(
         default=None,
         description=(
-            "Table of the events that were loaded, name or schema.name, if several models share "
-            "one. Left out: <model>__manifest."
+            "Table of the events that were loaded, if several models share one: name or "
+            "schema.name. Left out: <model>__manifest."
         ),
     )
     manifest_ttl: Retention = Field(
@@ -70,8 +70,8 @@ class AtomicSettings(BaseModel):
     on_reject: Literal["fail", "quarantine"] = Field(
         default="quarantine",
         description=(
-            "What happens to lines that cannot be read. quarantine: write them to <model>__rejects "
-            "and go on. fail: stop before anything is written."
+            "What happens to lines that cannot be read. quarantine: they go to <model>__rejects, "
+            "and the load goes on. fail: the load stops before anything is written."
         ),
     )
     max_reject_fraction: MaxRejectFraction = 0.5
@@ -81,10 +81,10 @@ class AtomicSettings(BaseModel):
     engine: Literal["auto", "spark", "workers"] | None = Field(
         default=None,
         description=(
-            "What reads the lines. spark: Spark SQL, which can do everything. workers: DuckDB in "
-            "Spark's workers, which is faster, wherever the result is the same; otherwise Spark "
-            "SQL, and the console says why. auto: the same, but only the log says why. Left out: "
-            "the var tidemark__engine, or auto."
+            "The engine that reads the lines. spark: Spark SQL, which can do everything. "
+            "workers: DuckDB in Spark's workers, which is faster, if the result is the same. "
+            "Otherwise Spark SQL does it, and the console says why. auto: the same, but only the "
+            "log says why. Left out: the var tidemark__engine, or auto."
         ),
     )
     rules: list[RowRule] = Field(default=[], description=RULES)
@@ -106,8 +106,8 @@ class ShredSettings(BaseModel):
     on_reject: Literal["fail", "quarantine"] = Field(
         default="quarantine",
         description=(
-            "What happens to data that does not match. quarantine: write it to <model>__rejects "
-            "and go on. fail: stop before anything is written."
+            "What happens to data that does not match. quarantine: it goes to <model>__rejects, "
+            "and the load goes on. fail: the load stops before anything is written."
         ),
     )
     max_reject_fraction: MaxRejectFraction = 0.5

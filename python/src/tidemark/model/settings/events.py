@@ -24,15 +24,15 @@ class DdlPolicies(BaseModel):
         default="apply",
         description=(
             "apply: the column is added. Its default fills the rows that are there, as updates. "
-            "In MySQL and MariaDB a NOT NULL column without default has an implicit one, which "
-            "fills them too, unless it is a date. fail: also for a column that comes without a "
-            "DDL event, unless it is declared."
+            "In MySQL and MariaDB a NOT NULL column without default has an implicit default. It "
+            "fills them too, unless the column is a date. fail: also for a column that comes "
+            "without a DDL event, unless it is declared."
         ),
     )
     drop_column: Policy = Field(
         default="ignore",
         description=(
-            "apply: the column leaves the current table; the log keeps it. ignore: it stays, "
+            "apply: the column leaves the current table. The log keeps it. ignore: it stays, "
             "until another column takes its name."
         ),
     )
@@ -46,14 +46,14 @@ class DdlPolicies(BaseModel):
     widen_column: Policy = Field(
         default="apply",
         description=(
-            "apply: the type becomes the wider one, such as int to bigint; a declared type stays."
+            "apply: the type becomes the wider one, such as int to bigint. A declared type stays."
         ),
     )
     change_type: Policy = Field(
         default="fail",
         description=(
             "For a type that is not wider. ignore, apply: values are stored in the type that the "
-            "column has; a value that does not fit is a reject. A declared data_type comes "
+            "column has. A value that does not fit is a reject. A declared data_type comes "
             "first."
         ),
     )
@@ -67,7 +67,7 @@ class DdlPolicies(BaseModel):
     create_table: Policy = Field(
         default="apply",
         description=(
-            "apply: the columns are noted; add_column says what happens to new ones. From "
+            "apply: the columns are noted. add_column says what happens to new ones. From "
             "canonical events all columns are made, even if no row has them. From Debezium a "
             "column is made with the first row that has it, because its DDL also names columns "
             "that the capture leaves out."
@@ -78,7 +78,7 @@ class DdlPolicies(BaseModel):
     )
     truncate_table: Policy = Field(default="apply", description="apply: all rows are deleted.")
     create_database: Policy = Field(
-        default="ignore", description="Changes nothing; fail stops the run."
+        default="ignore", description="It changes nothing. fail: the run stops."
     )
     drop_database: Policy = Field(
         default="ignore", description="apply: all rows are deleted. The target's tables stay."
@@ -138,8 +138,8 @@ class EventSettings(LogSettings):
         default="later",
         description=(
             "Which event wins if several events of a key have an equal sequence_by and an equal "
-            "position in the source. later: the one that arrived last. reject: the first one; "
-            "events with other values are rejects. content: the same one in any order of "
+            "position in the source. later: the one that arrived last. reject: the first one. "
+            "Events with other values are rejects. content: the same one in any order of "
             "arrival."
         ),
     )
@@ -157,9 +157,9 @@ class EventSettings(LogSettings):
     ignore_null_updates: Chosen = Field(
         default=False,
         description=(
-            "true, or a choice of columns. A NULL in an update then says nothing, and the column "
-            "keeps its value. A NULL in a field of a struct says nothing of that field "
-            "(_unsupplied has it as address.city)."
+            "true, or a choice of columns. A NULL in an update then means: not supplied. The "
+            "column keeps its value. So does a field of a struct (_unsupplied has it as "
+            "address.city)."
         ),
     )
     columns: Chosen = Field(
@@ -187,11 +187,12 @@ class EventSettings(LogSettings):
     encodings: dict[Name, Encoding] = Field(
         default={},
         description=(
-            "How the source writes a column's values, where no schema comes with the events: "
-            "{updated: micros}. Without it, a number for a timestamp may be ambiguous. One of "
-            f"{', '.join(ENCODINGS)} (digits, or bytes of a number that is not negative; "
-            "negative digits are the 64 bits of one from 2^63 on), "
-            "decimal_bytes:<scale>, array:<encoding>."
+            "How the source writes a column's values, if no schema comes with the events: "
+            "{updated: micros}. Without it, a number for a timestamp may be ambiguous. "
+            f"Values and counts: {', '.join(ENCODINGS[:10])}. Times, bytes and numbers: "
+            f"{', '.join(ENCODINGS[10:])}, decimal_bytes:<scale>. Lists: array:<encoding>. "
+            "unsigned: digits, or bytes of a number that is not negative. Its negative digits "
+            "are the 64 bits of a number from 2^63 on."
         ),
     )
     previous_names: dict[Name, Names] = Field(

@@ -35,15 +35,15 @@ class LogSettings(BaseModel):
         default=[],
         description=(
             "Columns stored apart, in <entity>__sensitive, so that they can be granted, "
-            "masked or erased apart. Their hash is peppered from an environment variable; "
-            "rejects, staging and messages mask them."
+            "masked or erased apart. A secret (TIDEMARK_PEPPER) goes into their hash. Rejects, "
+            "staging and messages mask them."
         ),
     )
     hash: Literal["md5", "sha256"] = Field(
         default="md5",
         description=(
-            "Hash of keys and rows. md5 is good enough to find changes; take sha256 if a policy "
-            "asks for it. A change needs `rehash` or --full-refresh."
+            "The hash function for keys and rows. md5 is good enough to find changes. Take sha256 "
+            "if a policy asks for it. A change needs `rehash` or --full-refresh."
         ),
     )
     soft_delete: bool = Field(
@@ -70,23 +70,22 @@ class LogSettings(BaseModel):
         default="fail",
         description=(
             "What happens to rows that cannot be used (NULL or duplicate key, failed cast, "
-            "broken not_null). fail: stop before anything is written. quarantine: write them to "
-            "<entity>__rejects and go on; the run says how many there are for each reason."
+            "broken not_null). fail: the load stops before anything is written. quarantine: they "
+            "go to <entity>__rejects, and the load goes on. The run counts them by reason."
         ),
     )
     max_reject_fraction: MaxRejectFraction = 0.5
     feed_images: list[Literal["change", "pre", "post"]] | Literal["change", "pre", "post"] = Field(
         default=["change", "pre", "post"],
         description=(
-            "What the change feed shows for a change, if the query does not choose: the new "
-            "values of the columns that changed (change), the row before (pre), the row after "
-            "(post)."
+            "What the change feed shows for a change, if the query does not choose. change: the "
+            "new values of the columns that changed. pre: the row before. post: the row after."
         ),
     )
     feed_retention: Retention | None = Field(
         default=None,
         description=(
-            "How far back you can ask the change feed, such as '30 days'; `clean` draws the "
+            "How far back you can ask the change feed, such as '30 days'. `clean` draws the "
             "line. Left out: always."
         ),
     )
@@ -122,10 +121,10 @@ class LogSettings(BaseModel):
     engine: Literal["auto", "spark", "workers"] | None = Field(
         default=None,
         description=(
-            "What does a load. spark: Spark SQL, which can do everything. workers: DuckDB in "
-            "Spark's workers, which is faster, wherever the result is the same; otherwise Spark "
-            "SQL, and the console says why. auto: the same, but only the log says why. Left out: "
-            "the var tidemark__engine, or auto."
+            "The engine that loads. spark: Spark SQL, which can do everything. workers: DuckDB in "
+            "Spark's workers, which is faster, if the result is the same. Otherwise Spark SQL "
+            "does it, and the console says why. auto: the same, but only the log says why. Left "
+            "out: the var tidemark__engine, or auto."
         ),
     )
     rules: list[RowRule] = Field(default=[], description=RULES)
@@ -181,8 +180,8 @@ class ExtractSettings(LogSettings):
         description=(
             "For extract: full. An extract is complete only for the values that it holds in "
             "these columns, such as {columns: [region]}. Rows with other values were not "
-            "supplied, and stay. A scope that you add or take out holds from the next date on; "
-            "other columns need a new log. Left out: an extract holds every row."
+            "supplied, and stay. A scope that you add or take out holds from the next date on. "
+            "Other columns need a new log. Left out: an extract holds every row."
         ),
     )
     location: Name | None = Field(
@@ -201,10 +200,10 @@ class ExtractSettings(LogSettings):
         default={},
         description=(
             "Spark reader options for location, such as sep, nullValue, encoding, dateFormat. "
-            "CSV has a header, UTF-8 and RFC 4180 quotes by default; an empty field is NULL, a "
+            "CSV has a header, UTF-8 and RFC 4180 quotes by default. An empty field is NULL, a "
             "quoted empty one is ''. For a CSV file in another encoding write, for example, "
             "encoding: windows-1252. JSON lines are UTF-8. Options without effect, such as "
-            "locale, are refused, because values are read as text and cast by Spark SQL."
+            "locale, are refused: values are read as text, and Spark SQL casts them."
         ),
     )
     compare: ColumnsIncluded | ColumnsExcluded | None = Field(
@@ -219,7 +218,7 @@ class ExtractSettings(LogSettings):
     stored_hashes: bool = Field(
         default=False,
         description=(
-            "true: the model itself supplies _key_hash and _row_hash, which are taken as they are."
+            "true: the model itself supplies _key_hash and _row_hash. They are taken as they are."
         ),
     )
     tag_unchanged: bool = Field(

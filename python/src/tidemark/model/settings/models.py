@@ -27,8 +27,8 @@ class TidemarkModelConfig(BaseModel):
     file_format: Literal["delta", "iceberg"] = Field(
         default="delta",
         description=(
-            "Table format of the model and its side relations; iceberg where the variable "
-            "tidemark__commits_format says so, and then for all models."
+            "Format of the model's tables. If the var tidemark__commits_format is iceberg, all "
+            "models are iceberg."
         ),
     )
     partition_by: Names = Field(
@@ -70,8 +70,8 @@ class CdcConfig(TidemarkModelConfig):
     unique_key: Name | Annotated[list[Name], Field(min_length=1)] | None = Field(
         default=None,
         description=(
-            "The column, or the list of columns, that identifies a row. Change events may do "
-            "without: then equal rows are counted."
+            "The column, or the list of columns, that identifies a row. Change events need none: "
+            "then equal rows are counted."
         ),
     )
     meta: CdcMeta = Field(description="Tidemark's settings stand under `tidemark`.")
