@@ -35,7 +35,8 @@ from tidemark.spark.delta.small import (
 )
 from tidemark.spark.delta.staged import StagedRows, written_by_another
 from tidemark.spark.delta.target import target_of
-from tidemark.spark.files import each, java_class, table_identifier
+from tidemark.spark.files import each, java_class
+from tidemark.spark.tables_of_load import catalog_table
 
 
 @dataclass
@@ -208,11 +209,10 @@ def files_of(spark: SparkSession, table: Table, snapshot: Any = None) -> Files:
 
 def _log_of(spark: SparkSession, table: Table) -> Any:
     """Return the log of a table, which is to be one of Delta."""
-    catalog = spark._jsparkSession.sessionState().catalog()
-    identifier = table_identifier(spark._jvm, *table)
-    if not catalog.tableExists(identifier):
+    found = catalog_table(spark, *table)
+    if found is None:
         raise Declined(f"{'.'.join(table)} is no table of the session's catalogue")
-    provider = catalog.getTableMetadata(identifier).provider()
+    provider = found.provider()
     if not provider.isDefined() or str(provider.get()).lower() != "delta":
         raise Declined(f"{'.'.join(table)} is no table of Delta")
     return log_of(spark, *table)

@@ -16,6 +16,7 @@ from tidemark.rules.quoted import literal
 from tidemark.spark.delta import create_table
 from tidemark.spark.messages import error_details, readable_error
 from tidemark.spark.session import count_statement, get_session, is_running
+from tidemark.spark.tables_of_load import forget_tables
 
 logger = AdapterLogger("Tidemark")
 
@@ -66,6 +67,7 @@ class SessionConnection(SparkConnectionWrapper):
             statement = statement % tuple(_literal(value) for value in bindings)
         self._rows = None
         count_statement()
+        forget_tables()
         try:
             self._frame = (
                 None if create_table(self._session, statement) else self._session.sql(statement)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -21,8 +22,13 @@ from dbt.adapters.tidemark.warehouse import DbtWarehouse
 from dbt.adapters.tidemark.workers import WorkersAdapter
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.spark.catalog import described_tables, schema_names
+from tidemark.spark.tables_of_load import remembered_tables
 
 logger = AdapterLogger("Tidemark")
+
+
+_OF_A_LOAD = ("opening.open_load", "steps.load_entity")
+"""Steps in which nobody but the run itself makes, drops and renames its tables."""
 
 
 class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
@@ -154,9 +160,10 @@ class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
         Returns:
             What it returns.
         """
+        name = step if step.startswith("operations.") else f"pipeline.{step}"
         try:
-            name = step if step.startswith("operations.") else f"pipeline.{step}"
-            return imported(f"tidemark.{name}")(DbtWarehouse(self, macros), *arguments)
+            with remembered_tables() if step in _OF_A_LOAD else nullcontext():
+                return imported(f"tidemark.{name}")(DbtWarehouse(self, macros), *arguments)
         except TidemarkError as error:
             raise MacroError(error.kind, str(error)) from error
 

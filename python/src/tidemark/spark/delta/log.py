@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from tidemark.spark.files import hadoop_path, java_class, table_identifier
 from tidemark.spark.messages import java_throwable
+from tidemark.spark.tables_of_load import catalog_table
 
 _OF_TABLE = {"commitInfo", "metaData", "protocol", "domainMetadata"}
 """What commits tell that leave the rows as they are."""
@@ -24,8 +25,7 @@ def table_version(session: SparkSession, schema: str, name: str) -> int | None:
 
 def id_and_version(session: SparkSession, schema: str, name: str) -> tuple[str, int] | None:
     """Return the id of a Delta table and its version; None if there is no such table."""
-    catalog = session._jsparkSession.sessionState().catalog()
-    if not catalog.tableExists(table_identifier(session._jvm, schema, name)):
+    if catalog_table(session, schema, name) is None:
         return None
     snapshot = newest(session._jvm, log_of(session, schema, name))
     return str(snapshot.metadata().id()), int(snapshot.version())
@@ -61,11 +61,9 @@ def version_of_same_rows(session: SparkSession, schema: str, name: str, since: i
 
 def table_property(session: SparkSession, schema: str, name: str, key: str) -> str | None:
     """Return a property of a table, "" where it has none, or None if there is none, or a view."""
-    catalog = session._jsparkSession.sessionState().catalog()
-    table = table_identifier(session._jvm, schema, name)
-    if not catalog.tableExists(table):
+    metadata = catalog_table(session, schema, name)
+    if metadata is None:
         return None
-    metadata = catalog.getTableMetadata(table)
     if str(metadata.tableType().name()) == "VIEW":
         return None
     provider = metadata.provider()
@@ -126,8 +124,7 @@ def trim_log(session: SparkSession, schema: str, name: str) -> None:
 def begin(session: SparkSession, log: Any, snapshot: Any, schema: str, name: str) -> Any:
     """Return a transaction of a table that begins with a snapshot."""
     some = java_class(session._jvm, "scala.Option")
-    catalog = session._jsparkSession.sessionState().catalog()
-    table = catalog.getTableMetadata(table_identifier(session._jvm, schema, name))
+    table = _table(session, schema, name)
     return log.startTransaction(some.apply(table), some.apply(snapshot))
 
 
@@ -216,8 +213,17 @@ def log_of(session: SparkSession, schema: str, name: str) -> Any:
     """Return the log of a Delta table."""
     jvm: Any = session._jvm
     return java_class(jvm, "org.apache.spark.sql.delta.DeltaLog").forTable(
-        session._jsparkSession, table_identifier(jvm, schema, name)
+        session._jsparkSession, _table(session, schema, name)
     )
+
+
+def _table(session: SparkSession, schema: str, name: str) -> Any:
+    """Return what the catalogue says of a table, which is there, else an error of its own."""
+    found = catalog_table(session, schema, name)
+    if found is None:
+        catalog = session._jsparkSession.sessionState().catalog()
+        return catalog.getTableMetadata(table_identifier(session._jvm, schema, name))
+    return found
 
 
 def newest(jvm: Any, log: Any) -> Any:
