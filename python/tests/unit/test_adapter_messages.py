@@ -211,7 +211,9 @@ def test_best_message__of_a_closed_file() -> None:
         "[FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY] Failed to create plan for direct query on files: csv",
         "Job aborted due to stage failure: java.io.FileNotFoundException: /in/a_2026-03-04.csv (Permission denied)",
     ]
-    assert best_message(causes).startswith("/in/a_2026-03-04.csv cannot be opened: permission denied")
+    assert best_message(causes).startswith(
+        "/in/a_2026-03-04.csv cannot be opened: permission denied"
+    )
 
 
 def test_best_message__what_and_why() -> None:

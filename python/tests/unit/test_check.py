@@ -299,8 +299,14 @@ def test_check__letters_that_changed_places(shop: Shop) -> None:
 
 def test_check__files_of_unit_tests_that_are_not_there(shop: Shop) -> None:
     shop.write("tests/there.csv", "id\n1\n")
-    given = ["{file: nothere.csv}", "{files: [tests/there.csv, gone.csv.gz]}", "{file: tests/there.csv}"]
-    steps = ", ".join(f'{{business_date: "2026-03-0{day}", given: {one}}}' for day, one in enumerate(given, 1))
+    given = [
+        "{file: nothere.csv}",
+        "{files: [tests/there.csv, gone.csv.gz]}",
+        "{file: tests/there.csv}",
+    ]
+    steps = ", ".join(
+        f'{{business_date: "2026-03-0{day}", given: {one}}}' for day, one in enumerate(given, 1)
+    )
     tests = f"unit_tests: [{{name: few, steps: [{steps}]}}], extract: full"
     shop.write("models/models.yml", MODELS.replace("extract: full", tests))
     result = shop.check()
@@ -319,7 +325,9 @@ def test_check__a_macro_that_is_not_there(shop: Shop) -> None:
     """dbt itself parses such a model, and names no macro where it compiles it."""
     shop.write("models/orders.sql", "{{ tidemark.extrct() }}")
     shop.write("models/seen.sql", "{# tidemark.nope() #} select 1 as id -- tidemark.nope()")
-    shop.write("models/early.sql", "select * from ({{ tidemark.as_off(ref('orders'), '2026-03-04') }})")
+    shop.write(
+        "models/early.sql", "select * from ({{ tidemark.as_off(ref('orders'), '2026-03-04') }})"
+    )
     result = shop.check()
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from dbt.adapters.spark.connections import SparkConnectionManager
 from rich.console import Console
 
-from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
 from dbt.adapters.tidemark.warehouse import DbtWarehouse
 from tidemark.errors import InterruptedLoadError
@@ -16,7 +16,9 @@ from tidemark.run.invoke import Invoker
 from tidemark.run.options import RunOptions
 from tidemark.spark.delta import task
 
-CANCELLED = "[SPARK_JOB_CANCELLED] Job 3 cancelled as part of cancellation of all jobs SQLSTATE: XXKDA"
+CANCELLED = (
+    "[SPARK_JOB_CANCELLED] Job 3 cancelled as part of cancellation of all jobs SQLSTATE: XXKDA"
+)
 
 
 @pytest.mark.parametrize("call", [Invoker.parse, Invoker.selected])

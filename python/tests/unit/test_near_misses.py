@@ -42,9 +42,7 @@ def test_near_misses(tmp_path: Path, location: str | None, found: list[str]) -> 
     assert misses == ({FOURTH: left} if left else {})
 
 
-def test_near_misses__of_a_closed_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_near_misses__of_a_closed_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One folder that this user may not look into does not end a look at all entities."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a_20260304_2.csv").touch()

@@ -473,6 +473,10 @@ def test_cli__changes(loaded: Path) -> None:
     assert "2 inserted" in before and "reject" not in before
     assert "cities    no load of this date\n" in call("changes", "--date", "2026-03-05").output
     assert not json.loads(call("changes", "--date", "2026-03-05", "--json").stdout)[0]["is_loaded"]
+    # as `tidemark run` calls it
+    assert call("changes", "--business-date", "2026-03-01").output == before
+    wrong = call("changes", "cities", "2026-03-01", code=1).exception
+    assert str(wrong) == "2026-03-01 is no entity but a date: write --date 2026-03-01"
     result = call("changes", "--date", "2026-03-01..2026-03-02", code=1)
     assert "--date must be one date" in str(result.exception)
 

@@ -30,7 +30,14 @@ from tidemark.run.options import (
     parse_vars,
 )
 from tidemark.run.refused import check_may_write
-from tidemark.run.report import COUNTS, ModelResult, print_whole, render_changes, render_summary, render_table
+from tidemark.run.report import (
+    COUNTS,
+    ModelResult,
+    print_whole,
+    render_changes,
+    render_summary,
+    render_table,
+)
 from tidemark.run.varies import date_decides, parsing_varies
 
 

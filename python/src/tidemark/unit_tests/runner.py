@@ -235,8 +235,8 @@ class Runner:
                 results[case.number].failures.append(
                     Failure(
                         step + 1,
-                        "the load stopped with an error that is no refusal, so nothing is recorded. "
-                        f"Correct the test or the model: {message}",
+                        "the load stopped with an error that is no refusal, so nothing is "
+                        f"recorded. Correct the test or the model: {message}",
                     )
                 )
                 continue

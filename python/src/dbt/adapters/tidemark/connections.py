@@ -143,7 +143,7 @@ class TidemarkConnectionManager(SparkConnectionManager):
             start_session(credentials.server_side_parameters)
 
     def cancel_open(self) -> list[str]:
-        """Stop what runs (Ctrl-C). A load that is between two jobs of Spark stops at its next step."""
+        """Stop what runs (Ctrl-C); a load that is between two jobs stops at its next step."""
         self._is_interrupted = True
         names: list[str] = super().cancel_open()
         return names
