@@ -21,6 +21,7 @@ from tidemark.errors import INTERRUPTED
 from tidemark.home import Home, write_private
 
 _KEPT = 500
+_WITHOUT_VALUES = re.compile(f"{INTERRUPTED}|cannot be opened: permission denied")
 _MAX_BYTES = 512 * 1024
 
 
@@ -59,7 +60,7 @@ def one_line(message: str) -> str:
     """
     head, _, rest = message.strip().partition("\n")
     first = rest.strip().partition("\n")[0].strip()
-    is_ours = re.match(r"(Data|Configuration|Usage) Error\b", head) or INTERRUPTED in first
+    is_ours = re.match(r"(Data|Configuration|Usage) Error\b", head) or _WITHOUT_VALUES.search(first)
     if is_ours and first:
         return first
     condition = re.search(r"\[[A-Z][A-Z0-9_.]+\]", message)

@@ -325,6 +325,7 @@ def test_successes__are_remembered_of_runs_that_load(
         ("Database Error in model a (models/a.sql)\n  [CAST_INVALID_INPUT] The value 'secret' of", "[CAST_INVALID_INPUT] (see the log)"),
         ("Runtime Error in model a (models/a.sql)\n  ValueError: secret", "Runtime Error (see the log)"),
         ("Runtime Error in model a (models/a.sql)\n  the load was interrupted before its commit. Run", "the load was interrupted before its commit. Run"),
+        ("Database Error in model a\n  /in/a.csv cannot be opened: permission denied", "/in/a.csv cannot be opened: permission denied"),
         ("", "it failed (see the log)"),
     ],
 )  # fmt: skip

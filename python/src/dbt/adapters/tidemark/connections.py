@@ -26,6 +26,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tidemark.console import colours_on_terminals_only, hide_changed_vars
 from dbt.adapters.tidemark.cursor import SessionConnection
+from dbt.adapters.tidemark.errors import MacroError
 from dbt.adapters.tidemark.parsing import read_macros_once
 from dbt.adapters.tidemark.progress import progress_listener
 from tidemark.errors import InterruptedLoadError, TidemarkError
@@ -176,7 +177,7 @@ class TidemarkConnectionManager(SparkConnectionManager):
         except (DbtRuntimeError, KeyboardInterrupt):
             raise
         except TidemarkError as error:
-            raise DbtRuntimeError(str(error)) from error
+            raise MacroError(error.kind, str(error)) from error
         except Exception as error:
             logger.debug(f"Error while running:\n{sql}")
             logger.debug(error_details(error))
