@@ -23,6 +23,16 @@ class TidemarkError(Exception):
     kind = "runtime"
 
 
+INTERRUPTED = "the load was interrupted before its commit"
+
+
+class InterruptedLoadError(TidemarkError):
+    """Ctrl-C ended a load before its commit."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{INTERRUPTED}. Run the model again")
+
+
 class ConfigError(TidemarkError):
     """A setting, option or environment variable is missing, unknown or contradicts another."""
 

@@ -17,9 +17,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from tidemark.errors import INTERRUPTED
 from tidemark.home import Home, write_private
 
 _KEPT = 500
+_WITHOUT_VALUES = re.compile(f"{INTERRUPTED}|cannot be opened: permission denied")
 _MAX_BYTES = 512 * 1024
 
 
@@ -58,7 +60,8 @@ def one_line(message: str) -> str:
     """
     head, _, rest = message.strip().partition("\n")
     first = rest.strip().partition("\n")[0].strip()
-    if re.match(r"(Data|Configuration|Usage) Error\b", head) and first:
+    is_ours = re.match(r"(Data|Configuration|Usage) Error\b", head) or _WITHOUT_VALUES.search(first)
+    if is_ours and first:
         return first
     condition = re.search(r"\[[A-Z][A-Z0-9_.]+\]", message)
     reason = condition[0] if condition else head.partition(" in model ")[0][:80] or "it failed"

@@ -14,7 +14,14 @@ from dbt.adapters.tidemark.errors import MacroError
 from tidemark.model.columns import column_meta_problems
 from tidemark.operations.rehash import rehashed_config
 from tidemark.pipeline.row_rules import OF_EVENTS
-from tidemark.rules.drift import choice_drift, config_drift, left_out_columns, new_columns
+from tidemark.rules.drift import (
+    are_gone,
+    choice_drift,
+    config_drift,
+    left_out_columns,
+    new_columns,
+    takes_new_log,
+)
 from tidemark.rules.event_roles import sequence_change
 from tidemark.rules.guard import (
     deletes_too_much,
@@ -403,6 +410,25 @@ def test_missing_column__names_the_file_once() -> None:
     )
 
 
+def test_missing_columns__are_one_line_where_nothing_resembles_them() -> None:
+    def lines(*names: str) -> list[str]:
+        with pytest.raises(MacroError) as raised:
+            roles_of(shop(), arrived(*names))
+        return [line.strip() for line in str(raised.value).splitlines() if "- " in line]
+
+    assert lines("<html>") == [
+        "- none of the 3 columns of the YAML is in the extract of 2026-03-04 (f.csv); there are <html>"
+    ]
+    assert lines("id", "zip") == [
+        "- columns `name`, `total` of the YAML are not in the extract of 2026-03-04 (f.csv); "
+        "there are id, zip"
+    ]
+    assert [line[:15] for line in lines("id", "nam", "zip")] == [
+        "- column `name`",
+        "- columns `tota",
+    ]
+
+
 def test_missing_column__hint_has_the_name_as_the_header_has_it() -> None:
     with pytest.raises(MacroError, match=r"did you mean `Nam`\?"):
         roles_of(shop(), arrived("id", "Nam", "total"))
@@ -438,6 +464,10 @@ def test_earlier_extract__lacks_what_came_later() -> None:
     assert roles["recorded"]["lacks"] == ["name", "zip"]
     (drift,) = config_drift(cfg, roles_of(cfg, whole[:3], recorded), recorded)
     assert drift.startswith("compared column `zip` is no longer in the extract")
+    # nothing of the settings is to be undone, and no new hashes make up for another key
+    assert are_gone([drift]) and not are_gone([drift, "hash was md5 and is now sha256"])
+    assert not are_gone([]) and takes_new_log(["unique_key was id and is now id, name"])
+    assert not takes_new_log([drift, "hash was md5 and is now sha256"])
     assert drift.endswith("dbt run-operation rehash --args '{entity: shop, drop: [zip]}'")
     recorded["columns"][3] |= {"role": "ignored", "dropped": True}
     roles = roles_of(cfg, whole, {**recorded, "is_past": True})

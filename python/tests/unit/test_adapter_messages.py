@@ -206,6 +206,16 @@ def test_long_messages_are_cut() -> None:
     assert len(clean_message("[X] " + "y" * 50_000)) < 3100
 
 
+def test_best_message__of_a_closed_file() -> None:
+    causes = [
+        "[FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY] Failed to create plan for direct query on files: csv",
+        "Job aborted due to stage failure: java.io.FileNotFoundException: /in/a_2026-03-04.csv (Permission denied)",
+    ]
+    assert best_message(causes).startswith(
+        "/in/a_2026-03-04.csv cannot be opened: permission denied"
+    )
+
+
 def test_best_message__what_and_why() -> None:
     footer = (
         "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Encountered error while reading file x. "

@@ -12,7 +12,7 @@ from tidemark import cli
 from tidemark.model.options import meant_pattern, option_problems
 from tidemark.run.refused import places_of
 
-from ..foreign_project import ForeignProject
+from ..foreign_project import MODELS, ForeignProject
 
 WRONG = """
 models:
@@ -289,6 +289,56 @@ def test_check__a_column_that_none_is_called(shop: Shop) -> None:
     ]
 
 
+def test_check__letters_that_changed_places(shop: Shop) -> None:
+    shop.write("models/models.yml", MODELS.replace("unique_key: [id]", "unique_key: [icoa]")
+               .replace("name: id,", "name: icao,"))  # fmt: skip
+    assert shop.check().stdout.splitlines()[1:2] == [
+        "  - unique_key names `icoa`, which `columns` does not have; did you mean `icao`?",
+    ]
+
+
+def test_check__files_of_unit_tests_that_are_not_there(shop: Shop) -> None:
+    shop.write("tests/there.csv", "id\n1\n")
+    given = [
+        "{file: nothere.csv}",
+        "{files: [tests/there.csv, gone.csv.gz]}",
+        "{file: tests/there.csv}",
+    ]
+    steps = ", ".join(
+        f'{{business_date: "2026-03-0{day}", given: {one}}}' for day, one in enumerate(given, 1)
+    )
+    tests = f"unit_tests: [{{name: few, steps: [{steps}]}}], extract: full"
+    shop.write("models/models.yml", MODELS.replace("extract: full", tests))
+    result = shop.check()
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "orders  models/models.yml",
+        "  - unit_tests.few: step 1 names the file nothere.csv, which is not there. Check the path, which "
+        "counts from dbt_project.yml",
+        "  - unit_tests.few: step 2 names the file gone.csv.gz, which is not there. Check the path, which "
+        "counts from dbt_project.yml",
+        "checked 1 model: 1 with problems",
+    ]
+
+
+def test_check__a_macro_that_is_not_there(shop: Shop) -> None:
+    """dbt itself parses such a model, and names no macro where it compiles it."""
+    shop.write("models/orders.sql", "{{ tidemark.extrct() }}")
+    shop.write("models/seen.sql", "{# tidemark.nope() #} select 1 as id -- tidemark.nope()")
+    shop.write(
+        "models/early.sql", "select * from ({{ tidemark.as_off(ref('orders'), '2026-03-04') }})"
+    )
+    result = shop.check()
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "early  models/early.sql",
+        "  - its SQL calls tidemark.as_off(), which is no macro of the package; did you mean `as_of`?",
+        "orders  models/models.yml",
+        "  - its SQL calls tidemark.extrct(), which is no macro of the package; did you mean `extract`?",
+        "checked 2 models: 2 with problems",
+    ]
+
+
 def test_check__a_folder_that_is_not_there(shop: Shop) -> None:
     """A remark: files may land later."""
     locations = {
@@ -297,6 +347,7 @@ def test_check__a_folder_that_is_not_there(shop: Shop) -> None:
         "c": "s3://land/c_{business_date}.csv",
         "d": "{business_date}/d.csv",
         "e": "file:///nowhere/e_*.csv",
+        "g": str(shop.root / "home" / "landing" / "g_*.csv"),
     }
     for name, location in locations.items():
         shop.write(f"models/{name}.sql", "{{ tidemark.extract() }}")
@@ -320,7 +371,7 @@ def test_check__a_folder_that_is_not_there(shop: Shop) -> None:
         "  - location: there is no folder /nowhere yet, so a load finds no file",
         "f  models/f.yml",
         "  - location: there is no folder land/shop yet, so a load finds no file",
-        "checked 7 models: no problems",
+        "checked 8 models: no problems",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,14 @@ def test_near_misses(tmp_path: Path, location: str | None, found: list[str]) -> 
         left = ["a_2026-03-04.csv", *left]
     misses = near_misses(tmp_path, location)
     assert misses == ({FOURTH: left} if left else {})
+
+
+def test_near_misses__of_a_closed_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One folder that this user may not look into does not end a look at all entities."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a_20260304_2.csv").touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "in")
+    assert near_misses(tmp_path, "in/a_{business_date}.csv") == {}
 
 
 def test_near_misses__in_folders_of_a_date_and_not_those_of_others(tmp_path: Path) -> None:

@@ -672,7 +672,7 @@ def test_shown__events_and_states() -> None:
     assert "events of 2 files: a … b (sequence 1 … 9)" in lines
     assert lines[-1].startswith("changed_columns is off")
     assert last_line(a_plan(entity(outcome="nothing"))).startswith(
-        "plan pabcde: there is nothing to change"
+        "plan pabcde: no row would change"
     )
     assert last_line(a_plan(entity(outcome="stops"))).endswith("Remove the cause, and plan again")
     guard = {**FACTS["guard"], "verdict": "stops"}

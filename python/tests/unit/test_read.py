@@ -324,6 +324,8 @@ def test_successes__are_remembered_of_runs_that_load(
         ("Configuration Error in model a\n  a: hash must be xxh64, found: md6", "a: hash must be xxh64, found: md6"),
         ("Database Error in model a (models/a.sql)\n  [CAST_INVALID_INPUT] The value 'secret' of", "[CAST_INVALID_INPUT] (see the log)"),
         ("Runtime Error in model a (models/a.sql)\n  ValueError: secret", "Runtime Error (see the log)"),
+        ("Runtime Error in model a (models/a.sql)\n  the load was interrupted before its commit. Run", "the load was interrupted before its commit. Run"),
+        ("Database Error in model a\n  /in/a.csv cannot be opened: permission denied", "/in/a.csv cannot be opened: permission denied"),
         ("", "it failed (see the log)"),
     ],
 )  # fmt: skip
@@ -472,6 +474,10 @@ def test_cli__changes(loaded: Path) -> None:
     assert "2 inserted" in before and "reject" not in before
     assert "cities    no load of this date\n" in call("changes", "--date", "2026-03-05").output
     assert not json.loads(call("changes", "--date", "2026-03-05", "--json").stdout)[0]["is_loaded"]
+    # as `tidemark run` calls it
+    assert call("changes", "--business-date", "2026-03-01").output == before
+    wrong = call("changes", "cities", "2026-03-01", code=1).exception
+    assert str(wrong) == "2026-03-01 is no entity but a date: write --date 2026-03-01"
     result = call("changes", "--date", "2026-03-01..2026-03-02", code=1)
     assert "--date must be one date" in str(result.exception)
 

@@ -30,7 +30,14 @@ from tidemark.run.options import (
     parse_vars,
 )
 from tidemark.run.refused import check_may_write
-from tidemark.run.report import ModelResult, render_changes, render_summary, render_table
+from tidemark.run.report import (
+    COUNTS,
+    ModelResult,
+    print_whole,
+    render_changes,
+    render_summary,
+    render_table,
+)
 from tidemark.run.varies import date_decides, parsing_varies
 
 
@@ -298,6 +305,15 @@ def test_table__counts_of_entities_only() -> None:
     assert "28,270" in text and "inserted" in text
     assert "rejected" not in text and "not supplied" not in text
     assert "rejected" in rendered([ModelResult("a", "success", 1, {"rows_rejected": 2})])
+
+
+def test_table__no_cell_is_cut_where_the_terminal_is_narrow() -> None:
+    counts = dict.fromkeys(COUNTS, 1_000_000)
+    for width in (40, 80):
+        console = Console(width=width, record=True, file=open("/dev/null", "w"))
+        print_whole(console, render_table("x", [ModelResult("sales", "success", 38.2, counts)]))
+        text = console.export_text()
+        assert "…" not in text and "success" in text and text.count("1,000,000") == len(COUNTS)
     assert "inserted" not in rendered([ModelResult("a", "error", 1)])
 
 

@@ -121,6 +121,12 @@ def test_init__says_talk_on_stderr_and_files_on_stdout(init: Init) -> None:
     assert "Key      id" in result.stderr
 
 
+def test_init__an_empty_cell_is_not_said_to_be_null(init: Init) -> None:
+    """A load takes quotes around nothing for an empty text."""
+    said = init(init.write("a.csv", 'id,v\n1,""\n2,\n3,x\n'), name="a")
+    assert "string, 2 empty\n" in said and "2 NULL" not in said
+
+
 def test_init__dry_run_writes_nothing(init: Init) -> None:
     file = init.write("a.csv", "id,v\n1,x\n")
     result = CliRunner().invoke(

@@ -17,6 +17,7 @@ import yaml
 from tidemark.errors import ConfigError
 from tidemark.model.settings.unit_tests import TableRows, UnitTest
 from tidemark.model.unit_tests import unit_tests_of
+from tidemark.run.invoke import Outcome
 from tidemark.scaffold.schema import models_schema
 from tidemark.unit_tests.cases import Case, without_tests
 from tidemark.unit_tests.differences import difference_of
@@ -25,7 +26,7 @@ from tidemark.unit_tests.landing import land, location_of
 from tidemark.unit_tests.project import profile_text
 from tidemark.unit_tests.record import recorded_rows, write_expectations
 from tidemark.unit_tests.rows import rows_of
-from tidemark.unit_tests.runner import Failure, Result
+from tidemark.unit_tests.runner import Failure, Result, Runner
 from tidemark.unit_tests.show import write_junit
 
 UTC = ZoneInfo("UTC")
@@ -452,6 +453,25 @@ models:
         with pytest.raises(ConfigError, match="has no test three of orders"):
             write_expectations(path, "orders", {"three": [{}]})
         assert path.read_text() == self.YAML
+
+    def test_an_error_of_spark_is_no_expectation(self, tmp_path: Path) -> None:
+        """Such as of a column that the given rows lack; a load that Tidemark refuses is one."""
+        one = case(tmp_path, [{"given": [{"id": 1}]}])
+        runner = Runner.__new__(Runner)
+        runner._queries = lambda *_: {}  # type: ignore[method-assign]
+
+        def recorded(failure: str) -> Result:
+            result = Result(one)
+            outcome = Outcome(False, started=True, failures={one.alone: failure})
+            runner._record([one], 0, outcome, None, {one.number: result})
+            return result
+
+        result = recorded("Database Error in model t1 (m.sql)\n  [UNRESOLVED_COLUMN] `country`")
+        assert result.recorded == [] and not result.passed
+        assert "nothing is recorded" in (result.failures[0].problem or "")
+        result = recorded("Data Error in model t1 (m.sql)\n  orders: 1 of 2 rows cannot be used")
+        assert result.passed
+        assert result.recorded == [{"error": "orders: 1 of 2 rows cannot be used"}]
 
     def test_rows__in_the_columns_that_were_expected(self, tmp_path: Path) -> None:
         found = Found(

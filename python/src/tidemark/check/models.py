@@ -11,10 +11,12 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, cast
 
+from tidemark.check.named import missing_files, unknown_macros
 from tidemark.console import meant
 from tidemark.engine.covers import why_not_read
 from tidemark.engine.enriched.covers import why_not_enriched
 from tidemark.errors import ConfigError
+from tidemark.home import tidemark_home
 from tidemark.model.derived import feed_settings, scd2_settings
 from tidemark.model.enriched import atomic_settings, shred_settings
 from tidemark.model.entity import entity_settings
@@ -32,6 +34,7 @@ _READERS: Mapping[str, Callable[..., Mapping[str, Any]]] = {
 }
 """What reads and judges a model's configuration, by its materialization."""
 
+_PACKAGE = "tidemark"
 _EXTRACT = "macro.tidemark.extract"
 
 
@@ -73,22 +76,26 @@ def checked_models(
     is_iceberg = (variables or {}).get("tidemark__commits_format") == "iceberg"
     lake_format = "iceberg" if is_iceberg else "delta"
     known = _materializations(manifest)
+    macros = {one.name for one in manifest.macros.values() if one.package_name == _PACKAGE}
     found = []
     for node in nodes.values():
         kind = str(node["config"].get("materialized"))
         if node["resource_type"] != "model":
             continue
+        unknown = tuple(unknown_macros(node, macros))
         if kind in known and kind not in _READERS:
             if _EXTRACT in node["depends_on"]["macros"]:
-                problem = _not_read(kind, node, manifest)
-                found.append(Checked(node["name"], kind, _path(node), (problem,)))
+                unknown = (_not_read(kind, node, manifest), *unknown)
+            if unknown:
+                found.append(Checked(node["name"], kind, _path(node), unknown))
             continue
         if kind not in known:
             found.append(Checked(node["name"], kind, _path(node), (_no_such(kind, known),)))
             continue
         more = {"scd2": (nodes,), "shred": (has_session,)}.get(kind, ())
         config, problems = _judged(_READERS[kind], node, lake_format, *more)
-        problems += _judged(unit_tests_of, node)[1]
+        tests, wrong = _judged(unit_tests_of, node)
+        problems += (*wrong, *missing_files(root, tests or ()), *unknown)
         remarks: tuple[str, ...] = ()
         if config:
             odd_sql = _odd_sql(config, node["columns"])
@@ -175,7 +182,8 @@ def _no_folder(root: Path, node: Mapping[str, Any]) -> Iterator[str]:
         folders if is_file else [*folders, last],
     )
     folder = Path(*fixed)
-    if not folder.exists():
+    # what lies below the home is made by a command, such as a capture
+    if not folder.exists() and not folder.is_relative_to(tidemark_home().root):
         shown = folder.relative_to(root) if folder.is_relative_to(root) else folder
         yield f"location: there is no folder {shown} yet, so a load finds no file"
 
@@ -219,6 +227,9 @@ def _near_misses(setting: str, named: Iterable[Any], known: Mapping[str, str]) -
     for name in named:
         lower = str(name).lower()
         near = difflib.get_close_matches(lower, known, n=1, cutoff=0.8)
+        if not near:
+            # letters that changed places: of a short name they are much of it
+            near = [one for one in known if sorted(one) == sorted(lower)][:1]
         if near and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", lower):
             yield (
                 f"{setting} names `{name}`, which `columns` does not have; "

@@ -44,11 +44,12 @@ def check_load(warehouse: Warehouse, opened: Opened, staged: Staged) -> None:
     """
     cfg, run = opened["cfg"], opened["run"]
     why = why_rejects_stop(warehouse, cfg, run, staged["figures"], staged.get("rejects"))
+    broken = _why_rules_stop(cfg, staged)
     if why is not None:
         note_broken(warehouse, cfg, staged.get("broken", {}))
         _undo_begun(warehouse, opened, staged)
-        raise DataError(why)
-    broken = _why_rules_stop(cfg, staged)
+        # both are told at once, or the second one would stop the next run
+        raise DataError(why if broken is None else f"{why}\nBesides, {broken}")
     if broken is not None:
         note_broken(warehouse, cfg, staged.get("broken", {}))
         _undo_begun(warehouse, opened, staged)

@@ -30,7 +30,7 @@ from tidemark.pipeline.tables import alters_tables, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers
 from tidemark.rules.column_roles import PARTIAL
-from tidemark.rules.drift import config_drift, left_out_columns
+from tidemark.rules.drift import are_gone, config_drift, left_out_columns, takes_new_log
 from tidemark.shapes.load import Derived, Figures, Load, Logged, Source, Staged
 from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
 from tidemark.shapes.roles import Roles
@@ -38,8 +38,9 @@ from tidemark.shapes.settings import Settings
 
 _MATCH = ("_key_hash", "_business_date")
 """What a row of the log and the mark that supersedes it have in common, beside the commit."""
+_NEW_LOG = "with --full-refresh (the old one is kept)"
 _OTHER_HASHES = (
-    "with --full-refresh (the old one is kept), or, where only hash or what is compared (ignore, "
+    f"{_NEW_LOG}, or, where only hash or what is compared (ignore, "
     "compare, compare_as) changed, give the log its new hashes: dbt run-operation rehash --args "
 )
 
@@ -126,7 +127,14 @@ def _roles_of_extract(warehouse: Warehouse, opened: Opened, source: Source) -> R
     roles = {**roles, "recorded": {**roles["recorded"], "left_out": left_out, **pepper}}
     if recorded:
         drift = config_drift(cfg, roles, recorded, origin)
-        check_drift(cfg, drift, f"{_OTHER_HASHES}'{{entity: {cfg['entity']}}}'")
+        if are_gone(drift):
+            lines = "\n  - ".join(drift)
+            raise DataError(
+                f"{cfg['entity']}: the extract lacks columns that the log has; nothing was written"
+                f"\n  - {lines}\nDeliver the columns again, or do what is said beside each"
+            )
+        rehash = f"{_OTHER_HASHES}'{{entity: {cfg['entity']}}}'"
+        check_drift(cfg, drift, _NEW_LOG if takes_new_log(drift) else rehash)
     return roles
 
 

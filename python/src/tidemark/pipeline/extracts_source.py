@@ -12,6 +12,7 @@ from tidemark.pipeline.landing import check_lines
 from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import leave_to_spark, of_engine, tries_workers
+from tidemark.printable import one_line, shortened
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.paths import passed_over
 from tidemark.shapes.load import Source
@@ -26,6 +27,13 @@ _SEPARATORS = ((";", "';'"), ("\t", '"\\t"'), ("|", "'|'"))
 _PACKED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 _PLAIN = ("header", "sep", "delimiter", "nullvalue", "dateformat", "timestampformat")
 """Options by which each line may be a row still."""
+# what a file begins with, as it is read by UTF-8 and by an encoding of one byte a letter
+_COMPRESSED = (
+    ("\x1f\ufffd", "gzip", ".gz"),
+    ("\x1f\x8b", "gzip", ".gz"),
+    ("BZh91AY", "bzip2", ".bz2"),
+    ("(\ufffd/\ufffd", "zstd", ".zst"),
+)
 _LARGE = 16 * 1024 * 1024
 """Below that size one core reads a file as fast as one looks."""
 _MOST_FOLDERS = 3
@@ -176,8 +184,8 @@ def _extract_view(
             _readable_csv_view(warehouse, cfg, view, path, names, {**lines, "mark": mark})
         elif _is_read_by_line(warehouse, cfg, path, files):
             # a row on one line: see row_over_lines_sql()
-            one_line = {"multiLine": "false"}
-            warehouse.run(macro("extract_view_sql", cfg, view, path, names, one_line))
+            by_line = {"multiLine": "false"}
+            warehouse.run(macro("extract_view_sql", cfg, view, path, names, by_line))
         else:
             _csv_view(warehouse, cfg, view, path, names, lines)
         if lines["odd"]:
@@ -354,6 +362,12 @@ def _readable_csv_view(
 def _check_separator(cfg: Settings, found: list[str], path: str) -> None:
     """Stop at a header that is none, or whose columns another separator separates."""
     known = lowered([*names_of(cfg["columns"]), *cfg["keys"]])
+    for start, packed, ending in _COMPRESSED:
+        if found and found[0].startswith(start):
+            raise DataError(
+                f"{cfg['entity']}: {path} is compressed with {packed}, which Spark sees by the end "
+                f"of a file's name alone. Let the name end in {ending}, or deliver it unpacked"
+            )
     if found and found[0].lower().startswith("sep=") and found[0].lower() not in known:
         raise DataError(
             f"{cfg['entity']}: {path} begins with the line sep=, which only Excel reads. Deliver "
@@ -395,6 +409,14 @@ def _check_header(warehouse: Warehouse, cfg: Settings, found: list[str], path: s
     if not warehouse.macro("has_made_names", found):
         return
     names = _first_row(warehouse, cfg, path)
+    there = lowered([name for name in names if name])
+    known = lowered([*names_of(cfg["columns"]), *cfg["keys"]])
+    if known and not set(known) & set(there):
+        line = shortened(one_line(",".join(name or "" for name in names)), 60)
+        raise DataError(
+            f"{entity}: the first line of {path} is `{line}` and names no column of the YAML: the "
+            "header is missing. Deliver the file with its header"
+        )
     for place, name in enumerate(names, 1):
         if name is None or name == "":
             raise DataError(
@@ -416,7 +438,7 @@ def _other_encoding(warehouse: Warehouse, cfg: Settings, path: str, name: str) -
     other = "UTF-16" if chr(0) in name else "windows-1252"
     return ConfigError(
         f"{cfg['entity']}: the header of {path} is not {encoding}: "
-        f"`{name.replace(chr(0), shown)}`. "
+        f"`{shortened(one_line(name.replace(chr(0), shown)), 60)}`. "
         f"Name the encoding of the file: options: {{encoding: {other}}} in meta.tidemark"
     )
 

@@ -243,9 +243,9 @@ def apply(
         }
         click.echo(json.dumps(answer, indent=2))
     elif outcome.results:
-        from tidemark.run.report import render_table
+        from tidemark.run.report import print_whole, render_table
 
-        out.print(render_table(f"plan {id}", outcome.results))
+        print_whole(out, render_table(f"plan {id}", outcome.results))
     for message in (*outcome.errors, *applied.differences):
         click.echo(message, err=True)
     if outcome.interrupted:

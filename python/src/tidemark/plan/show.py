@@ -122,7 +122,7 @@ def last_line(plan: Plan) -> str:
         return f"plan {plan.id} was {plan.state}{when}"
     verdict = {
         "changes": "it is done by",
-        "nothing": "there is nothing to change; it is loaded by",
+        "nothing": "no row would change; the load is recorded by",
         "stops": "a load would stop; what a guard stops is let through by",
     }[plan.outcome]
     guards = sorted({option for one in plan.entities for option in stopping_guards(one)})

@@ -52,7 +52,9 @@ def read_plan(id: str) -> Plan:
     folder = _root() / id
     if not _ID.fullmatch(id) or not (folder / _NAME).is_file():
         known = [folder.name for folder in _folders()]
-        raise ConfigError(f"there is no plan {id!r}.{nearest(id, known) or ' See plan --list'}")
+        raise ConfigError(
+            f"there is no plan {id!r}.{nearest(id, known) or ' See `tidemark plan --list`'}"
+        )
     return _read(folder)
 
 

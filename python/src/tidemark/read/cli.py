@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -33,6 +35,7 @@ from tidemark.read.status import Seen, Status, landed_dates, loaded_of, status_o
 from tidemark.read.tables import TableNotReadable, Tables
 from tidemark.read.values import json_value
 from tidemark.read.versions import changes_of, versions_of
+from tidemark.rights import closed_folder
 from tidemark.run.dates import parse_business_dates
 from tidemark.run.options import RunOptions, prepare_environment, project_options
 
@@ -198,6 +201,7 @@ Examples:
 @click.argument("names", metavar="[ENTITY]...", nargs=-1)
 @click.option(
     "--date",
+    "--business-date",
     "date_text",
     metavar="DATE",
     help="The business date. Default: the last date of each entity.",
@@ -211,6 +215,9 @@ def changes(
     dates = parse_business_dates([date_text]) if date_text is not None else []
     if len(dates) > 1:
         raise ConfigError(f"--date must be one date, found: {date_text}")
+    for name in names:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", name):
+            raise ConfigError(f"{name} is no entity but a date: write --date {name}")
     project, tables = open_project(where)
     chosen = [one for one in chosen_entities(project, names) if names or one.kind == "cdc"]
     commits, now = read_commits(tables), dt.datetime.now(dt.UTC)
@@ -349,6 +356,9 @@ def _seen(project: KnownProject, tables: Tables, entity: Entity, own: Sequence[C
 
 
 def _unmatched(project: KnownProject, entity: Entity) -> str | None:
+    folder = closed_folder(os.path.join(project.root, entity.location)) if entity.location else None
+    if folder is not None:
+        return f"the folder {folder} cannot be read: permission denied"
     others = [one.location for one in project.entities.values() if one is not entity]
     misses = near_misses(project.root, entity.location, others)
     return describe_misses(misses, entity.location) if misses and entity.location else None

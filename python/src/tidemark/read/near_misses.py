@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -44,7 +45,7 @@ def near_misses(
     found: dict[dt.date, list[str]] = {}
     glob = re.sub(r"\*+", "*", _PLACEHOLDER.sub("*", folder)).lstrip("/")
     for place in Path("/").glob(glob) if glob else [Path("/")]:
-        for file in sorted(place.iterdir()) if place.is_dir() else []:
+        for file in sorted(place.iterdir()) if _is_open(place) else []:
             text = str(file)
             rest = file.name[len(begin) :]
             # a name that goes on with a letter is another one: orders_lines_20260304.csv
@@ -56,6 +57,10 @@ def near_misses(
                 continue
             found.setdefault(dt.date.fromisoformat(date), []).append(file.name)
     return dict(sorted(found.items()))
+
+
+def _is_open(place: Path) -> bool:
+    return place.is_dir() and os.access(place, os.R_OK | os.X_OK)
 
 
 def describe_misses(misses: Mapping[dt.date, list[str]], location: str) -> str:

@@ -165,10 +165,19 @@ def _named_problems(
     as_they_are, declared = names_of(arrived), names_of(cfg["columns"])
     known, not_yet = names_of(past.get("columns", [])), past.get("not_yet", [])
     there = {*lowered(as_they_are), *not_yet}
-    for name in declared:
-        if name.lower() not in there:
-            hint = did_you_mean(name, as_they_are)
-            yield f"column `{name}` of the YAML is not in the extract{origin}{hint}"
+    missing = [name for name in declared if name.lower() not in there]
+    hints = {name: did_you_mean(name, as_they_are) for name in missing}
+    # what there is instead is the same for all that resemble nothing
+    alone = [name for name in missing if len(missing) == 1 or "; did you mean" in hints[name]]
+    for name in alone:
+        yield f"column `{name}` of the YAML is not in the extract{origin}{hints[name]}"
+    if together := [name for name in missing if name not in alone]:
+        which = (
+            f"none of the {len(declared)} columns of the YAML is"
+            if len(together) == len(declared)
+            else f"columns {', '.join(f'`{name}`' for name in together)} of the YAML are not"
+        )
+        yield f"{which} in the extract{origin}{hints[together[0]]}"
     there.update(lowered(declared))
     effective_from = [cfg["effective_from"]] if cfg["effective_from"] else []
     for setting, names in (

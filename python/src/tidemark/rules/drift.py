@@ -23,6 +23,28 @@ FIXED = {
     "stored_hashes": "stored_hashes",
     "file_format": "file_format",
 }
+_BY_REHASH = ("hash", "recipe")
+
+
+_GONE = "is no longer in the extract"
+
+
+def are_gone(drift: Sequence[str]) -> bool:
+    """Say whether all that differs is columns that the extract lacks: no setting was changed."""
+    return bool(drift) and all(_GONE in one for one in drift)
+
+
+def takes_new_log(drift: Sequence[str]) -> bool:
+    """Say whether something changed that no new hashes make up for, such as the key.
+
+    Example:
+        >>> takes_new_log(["unique_key was id and is now id, name"]), takes_new_log(["hash was …"])
+        (True, False)
+    """
+    labels = [label for name, label in FIXED.items() if name not in _BY_REHASH]
+    return any(
+        one.startswith((*(f"{label} was " for label in labels), "scope was")) for one in drift
+    )
 
 
 def config_drift(cfg: Settings, roles: Roles, recorded: Recorded, origin: str = "") -> list[str]:
@@ -79,9 +101,10 @@ def _column_drift(
     is_gone = column["source_type"] is None and role == "compared" and cfg["extract"] != "events"
     if is_gone and name.lower() not in recorded.get("not_yet", []):
         drift.append(
-            f"compared column `{name}` is no longer in the extract{origin}. If NULL is its value "
-            f"now, yield `cast(null as {known['type']})`. If the column is gone for good: "
-            f"dbt run-operation rehash --args '{{entity: {cfg['entity']}, drop: [{name}]}}'"
+            f"compared column `{name}` {_GONE}{origin}. If NULL is its value "
+            f"now, select `cast(null as {known['type']}) as {name}` in the model's SQL. "
+            "If the column is gone for good: dbt run-operation rehash --args "
+            f"'{{entity: {cfg['entity']}, drop: [{name}]}}'"
         )
     if role != known["role"] and "key" not in (role, known["role"]):
         drift.append(f"column `{name}` was {known['role']} and is now {role}")

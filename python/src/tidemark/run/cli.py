@@ -30,7 +30,7 @@ from tidemark.run.options import (
     parse_vars,
     prepare_environment,
 )
-from tidemark.run.report import render_changes, render_summary, render_table
+from tidemark.run.report import print_whole, render_changes, render_summary, render_table
 
 if TYPE_CHECKING:
     from tidemark.run.invoke import Invoker
@@ -205,13 +205,13 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
         seconds = time.monotonic() - started
         verdict = "done" if outcome.success else "FAILED"
         if outcome.interrupted:
-            verdict = "interrupted"
+            verdict = "interrupted: what was committed stays. Run the command again to go on"
         elif outcome.success and not outcome.results:
             verdict = "nothing was run: the selection matches nothing"
         # the table has how long each model took
         talk.print(f"{place}  {verdict}", highlight=False, markup=False, soft_wrap=True)
         if outcome.results:
-            out.print(render_table(label, outcome.results))
+            print_whole(out, render_table(label, outcome.results))
         if options.changes and business_date is not None:
             for entity in outcome.updated:
                 _show_changes(invoker, entity, business_date, options.changes, talk, out)

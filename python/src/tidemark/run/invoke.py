@@ -167,11 +167,13 @@ class Invoker:
         raw = self._invoke(["parse", *common_options(self._options, None)])
         if raw.success:
             return self._keep(raw.result, mark)
+        _check_interrupted(raw)
         if self._options.dates:
             # Perhaps the project needs the date to be parsed.
             raw = self._invoke(["parse", *common_options(self._options, self._options.dates[0])])
             if raw.success:
                 return self._keep(raw.result, mark)
+            _check_interrupted(raw)
         from tidemark.run.refused import places_of
 
         lines = [str(raw.exception or NOT_PARSED)]
@@ -211,6 +213,7 @@ class Invoker:
         muted, self._muted = self._muted, True  # dbt prints what it lists
         listed = self._invoke(command, manifest=fresh_copy(self._manifest))
         self._muted = muted
+        _check_interrupted(listed)
         if not listed.success:
             raise ConfigError(str(listed.exception or "dbt could not list the selected models"))
         chosen = re.findall(r'"unique_id": "([^"]+)"', "\n".join(listed.result or []))
@@ -439,8 +442,7 @@ class Invoker:
             listener=lambda event: heard.append(event.info.msg or ""),
         )
         if not raw.success:
-            if isinstance(raw.exception, KeyboardInterrupt):
-                raise raw.exception
+            _check_interrupted(raw)
             raise ConfigError(operation_error(raw, heard) or f"{operation} failed (see dbt's log)")
         return heard
 
@@ -479,6 +481,12 @@ class Invoker:
         elif message and (name in _MESSAGES or (level == "warn" and message not in self._said)):
             self._said.add(message)
             self._talk.print(message, highlight=False, markup=False, soft_wrap=True)
+
+
+def _check_interrupted(raw: Any) -> None:
+    """Raise Ctrl-C anew, which dbt hands on as a result: nothing is to be tried after it."""
+    if isinstance(raw.exception, KeyboardInterrupt):
+        raise raw.exception
 
 
 def _config_in_use() -> Any:

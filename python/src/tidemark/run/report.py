@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from rich import box
 from rich.cells import cell_len
+from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -56,7 +58,7 @@ def render_table(title: str, results: Sequence[ModelResult]) -> Table:
     """Return the table of one date: a row per model, with its counts where it has commits."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("model", no_wrap=True)
-    table.add_column("status")
+    table.add_column("status", no_wrap=True)
     shown = [
         column
         for number, column in enumerate(COUNTS)
@@ -77,6 +79,18 @@ def render_table(title: str, results: Sequence[ModelResult]) -> Table:
             f"{result.seconds:.1f}",
         )
     return table
+
+
+def print_whole(out: Console, table: Table) -> None:
+    """Print a table of which no cell is cut, also where the terminal is narrower."""
+    if _width(out, table) > out.width:
+        table.collapse_padding = True
+        table.width = _width(out, table)
+    out.print(table, crop=False)
+
+
+def _width(out: Console, table: Table) -> int:
+    return Measurement.get(out, out.options.update(max_width=10_000), table).maximum
 
 
 def render_changes(title: str, rows: Sequence[Mapping[str, str | None]]) -> Table:

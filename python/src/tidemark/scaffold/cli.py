@@ -304,7 +304,9 @@ def _from_sample(
     report += ["Columns"]
     width = max(len(column.name) for column in sample.columns)
     for column in sample.columns:
-        nulls = f", {column.nulls:,} NULL" if column.nulls else ""
+        # a load takes "" for an empty text, and nothing between two delimiters for NULL
+        none = "empty" if sample.format == "csv" else "NULL"
+        nulls = f", {column.nulls:,} {none}" if column.nulls else ""
         reason = f" ({column.reason})" if column.reason else ""
         report.append(f"  {column.name:<{width}}  {column.data_type}{nulls}{reason}")
     report += [f"Note: {note}" for note in sample.notes]

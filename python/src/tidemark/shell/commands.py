@@ -107,6 +107,8 @@ def test(
 ) -> None:
     """Run dbt's tests: of some entities, of a selection, or all.
 
+    Unit tests run by `tidemark test` outside of the shell.
+
     \b
     Examples:
       test airports

@@ -14,6 +14,7 @@ from py4j.java_gateway import JavaClass
 from pyspark.sql import SparkSession
 
 from tidemark.engine.header import local_path
+from tidemark.rights import check_open
 
 _EMBEDDED = "jdbc:derby:;"
 # what is a name to every file system, and no address
@@ -39,7 +40,21 @@ def list_files(session: SparkSession, path: str) -> list[dict[str, Any]]:
     Returns:
         Each file also has its `depth`: how many folders it lies below what matches the path, 0 if
         it matches itself.
+
+    Raises:
+        DataError: This user may not look there.
     """
+    try:
+        files = _files_at(session, path)
+    except PermissionError:
+        check_open(path)
+        raise
+    if not files:
+        check_open(path)
+    return files
+
+
+def _files_at(session: SparkSession, path: str) -> list[dict[str, Any]]:
     jvm: Any = session.sparkContext._jvm
     configuration = session._jsparkSession.sessionState().newHadoopConf()
     location = hadoop_path(jvm, path)

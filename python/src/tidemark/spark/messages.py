@@ -122,6 +122,7 @@ _SLICE_IS_GONE = re.compile(
 )
 """What Spark says where another run took a slice away: drop_slices() of the macros."""
 _NO_FOLDER = re.compile(r"Mkdirs failed to create (?P<folder>\S+) \(exists=false.*?\)")
+_DENIED = re.compile(r"(?P<file>/[^\n]+?) \(Permission denied\)")
 _TRACEBACK = "Traceback (most recent call last):"
 _USER_RAISED = "USER_RAISED_EXCEPTION"
 _UNREAD_FILE = re.compile(
@@ -260,6 +261,12 @@ def best_message(causes: list[str]) -> str:
     raised = [message for raw, message in cleaned if f"[{_USER_RAISED}]" in raw]
     if raised:
         return raised[-1]
+    for raw, _ in cleaned:
+        if denied := _DENIED.search(raw):
+            return (
+                f"{denied['file']} cannot be opened: permission denied. Give this user the right "
+                "to read the files that land, and to write the tables"
+            )
     for raw, message in cleaned:
         if _of_cluster(raw) or _SLICE_IS_GONE.search(raw):
             return message

@@ -221,12 +221,25 @@ class Runner:
         manifest: Any,
         results: dict[int, Result],
     ) -> None:
-        """Keep what is found after a step; an error ends the test, as it has nothing after it."""
+        """Keep what is found after a step.
+
+        A load that Tidemark refused may be what the test is about. One that Spark or dbt cannot do,
+        as of a column that is not there, is a mistake, and no expectation.
+        """
         counts = {one.name: one.counts for one in outcome.results}
         queries = self._queries(ready, step, manifest)
         for case in ready:
             recorded = results[case.number].recorded
             message = _message_of(case, outcome)
+            if message is not None and not _is_refused(case, outcome):
+                results[case.number].failures.append(
+                    Failure(
+                        step + 1,
+                        "the load stopped with an error that is no refusal, so nothing is "
+                        f"recorded. Correct the test or the model: {message}",
+                    )
+                )
+                continue
             if message is not None:
                 # but for where the files of this run lie
                 recorded.append(
@@ -373,6 +386,12 @@ def _message_of(case: Case, outcome: Outcome) -> str | None:
     # dbt says which model and file, which is known
     is_head = rest and re.match(r"\w+ Error in model ", head)
     return textwrap.dedent(rest if is_head else f"{head}\n{rest}").strip()
+
+
+def _is_refused(case: Case, outcome: Outcome) -> bool:
+    """Tell whether a load stopped as Tidemark refused its settings or its data."""
+    message = outcome.failures.get(case.alone) or "\n".join(outcome.errors)
+    return re.match(r"(Data|Configuration|Usage) Error\b", message) is not None
 
 
 def _problem_of(message: str | None, expected: str | None) -> str | None:

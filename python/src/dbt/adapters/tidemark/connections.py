@@ -26,9 +26,10 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tidemark.console import colours_on_terminals_only, hide_changed_vars
 from dbt.adapters.tidemark.cursor import SessionConnection
+from dbt.adapters.tidemark.errors import MacroError
 from dbt.adapters.tidemark.parsing import read_macros_once
 from dbt.adapters.tidemark.progress import progress_listener
-from tidemark.errors import TidemarkError
+from tidemark.errors import InterruptedLoadError, TidemarkError
 from tidemark.failures import Failure, one_line, remember_failure, remember_success
 from tidemark.home import HOME_VARIABLE, tidemark_home, work_for
 from tidemark.spark.defaults import shown_settings, with_iceberg
@@ -123,6 +124,7 @@ class TidemarkConnectionManager(SparkConnectionManager):
 
     def __init__(self, profile: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(profile, mp_context)
+        self._is_interrupted = False
         credentials: Any = profile.credentials
         flags = getattr(profile, "args", None)
         project = getattr(profile, "project_root", None)
@@ -140,6 +142,21 @@ class TidemarkConnectionManager(SparkConnectionManager):
         reset_settings(credentials.server_side_parameters)
         if is_session_expected() or _will_run_sql(getattr(profile, "args", None)):
             start_session(credentials.server_side_parameters)
+
+    def cancel_open(self) -> list[str]:
+        """Stop what runs (Ctrl-C); a load that is between two jobs stops at its next step."""
+        self._is_interrupted = True
+        names: list[str] = super().cancel_open()
+        return names
+
+    def check_not_interrupted(self) -> None:
+        """Refuse to go on after Ctrl-C; the next command of this process has another manager.
+
+        Raises:
+            InterruptedLoadError: Ctrl-C came.
+        """
+        if self._is_interrupted:
+            raise InterruptedLoadError
 
     def cleanup_all(self) -> None:
         """Close what dbt leaves open when a command ends; a session that nobody needs goes."""
@@ -160,7 +177,7 @@ class TidemarkConnectionManager(SparkConnectionManager):
         except (DbtRuntimeError, KeyboardInterrupt):
             raise
         except TidemarkError as error:
-            raise DbtRuntimeError(str(error)) from error
+            raise MacroError(error.kind, str(error)) from error
         except Exception as error:
             logger.debug(f"Error while running:\n{sql}")
             logger.debug(error_details(error))

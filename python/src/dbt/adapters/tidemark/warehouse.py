@@ -14,6 +14,8 @@ from dbt_common.invocation import get_invocation_id
 from tidemark.pipeline.families import take_step
 from tidemark.shapes.settings import Settings
 
+_BEFORE_COMMIT = {"source", "stage", "prepare", "derive"}
+
 
 class DbtWarehouse:
     """Runs statements by dbt's connection, with its query comments and its log.
@@ -41,7 +43,13 @@ class DbtWarehouse:
         return self.macro("for_format", file_format, name)(*arguments)
 
     def of_family(self, cfg: Settings, name: str, *arguments: Any) -> Any:
-        """Take a step as an entity's family does; extracts and events share those of a log."""
+        """Take a step as an entity's family does; extracts and events share those of a log.
+
+        Ctrl-C ends a load before a step that comes before its commit: nothing is visible yet.
+        """
+        if name in _BEFORE_COMMIT:
+            connections: Any = self.adapter.connections
+            connections.check_not_interrupted()
         return take_step(self, cfg, name, *arguments)
 
     def run(self, sql: str) -> Any:

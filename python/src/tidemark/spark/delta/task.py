@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from tidemark.engine.room import Found, Room, attempt, import_engine
 from tidemark.engine.task import Outcome
+from tidemark.errors import InterruptedLoadError
 from tidemark.home import tidemark_home
 from tidemark.spark.defaults import is_local
 from tidemark.spark.messages import readable_error
@@ -28,6 +29,8 @@ from tidemark.spark.messages import readable_error
 # sessions that a worker was started for
 _warmed: set[str] = set()
 _FOLDERS = "engine-"
+# what Spark says of a job that cancelAllJobs() ended, or a person on its own page
+_CANCELLED = re.compile(r"SPARK_JOB_CANCELLED|cancelled as part of cancellation of all jobs")
 _A_DAY = 24 * 60 * 60
 
 
@@ -60,6 +63,9 @@ def run_task(
         session: The running session.
         task: The task.
         declined: What makes an outcome of the reason why there is none.
+
+    Raises:
+        InterruptedLoadError: The task was cancelled (Ctrl-C), so nothing else is to try it.
     """
     context, scratch = session.sparkContext, None
     if is_on_cluster(session):
@@ -71,6 +77,8 @@ def run_task(
     try:
         (outcome,) = context.parallelize([room], 1).map(partial(attempt, task)).collect()
     except Exception as error:
+        if _CANCELLED.search(str(error)):
+            raise InterruptedLoadError from error
         return declined(f"it failed ({_why(error)})")
     finally:
         for left in scratch.parent.glob(f"{scratch.name}-*") if scratch else ():
