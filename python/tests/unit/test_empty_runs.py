@@ -89,7 +89,7 @@ def test_no_events_are_loaded(
     for name, stub in {
         "lands_in_files": lambda *_: True,
         "files_to_read": lambda *_: [1],
-        "events_of_workers": lambda *_: None,
+        "lines_of_workers": lambda *_: None,
         "land_events": lambda *_: landing,
         "reorders_ties": lambda *_: False,
         "stretches_of": lambda batch: ["all"],
