@@ -23,6 +23,8 @@ class TidemarkError(Exception):
     kind = "runtime"
 
 
+ODD_SQL = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What sqlglot raises of SQL that is none, beside errors of its own: `map('a')`, `coalesce()`."""
 INTERRUPTED = "the load was interrupted before its commit"
 
 

@@ -407,6 +407,7 @@ def test_version_of_same_rows(project: Any) -> None:
     assert iceberg.version_of_same_rows(*where, version) == version
 
 
+@only_iceberg
 def test_house_keeping(project: Any) -> None:
     """Files of a good size, snapshots that nobody needs any more, and what compact left as it was."""
     busy = Entity(

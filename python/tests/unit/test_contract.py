@@ -430,3 +430,25 @@ def test_part_of_current(tmp_path: Path) -> None:
         ("x", "a"),
         ("z", "b"),
     ]
+
+
+@pytest.mark.parametrize("name", ["a;b", "A;b", "{{ x }}", "a.b", 'q"q', "it's", "a`b", "(x)", "--", "select"])  # fmt: skip
+def test_types__of_names_that_are_no_sql(name: str) -> None:
+    quoted = "`" + name.replace("`", "``") + "`"
+    check_types(f"{quoted} > 1", {"k": "INTEGER", name: "INTEGER"})
+    with pytest.raises(Declined, match="INT and STRING meet"):
+        check_types(f"{quoted} > 1", {"k": "INTEGER", name: "VARCHAR"})
+    check_query(f"select k from t where {quoted} = 1", lambda *_: {"k": "INTEGER", name: "INTEGER"})
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("select map('a') as m from t", "SQL that is not understood"),
+        ("select max_by(n) as n from t", "a function that lacks an argument"),
+    ],
+)
+def test_odd_sql(query: str, why: str) -> None:
+    """What sqlglot ends with an error of Python's is Spark's to judge, too."""
+    with pytest.raises(Declined, match=why):
+        crossed(query)

@@ -15,7 +15,7 @@ from tidemark.check.named import missing_files, unknown_macros
 from tidemark.console import meant
 from tidemark.engine.covers import why_not_read
 from tidemark.engine.enriched.covers import why_not_enriched
-from tidemark.errors import ConfigError
+from tidemark.errors import ODD_SQL, ConfigError
 from tidemark.home import tidemark_home
 from tidemark.model.derived import feed_settings, scd2_settings
 from tidemark.model.enriched import atomic_settings, shred_settings
@@ -204,7 +204,7 @@ def _odd_sql(config: Mapping[str, Any], declared: Iterable[str]) -> Iterator[str
     for setting, text in given:
         try:
             tree = sqlglot.parse_one(f"select {text}", read="spark")
-        except (SqlglotError, RecursionError):
+        except (SqlglotError, *ODD_SQL, RecursionError):
             yield f"{setting}: `{text}` is likely no SQL. `tidemark plan` asks Spark"
             continue
         named = (one.name for one in tree.find_all(sqlglot.exp.Column))

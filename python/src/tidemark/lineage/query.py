@@ -11,7 +11,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from sqlglot.optimizer.scope import build_scope
 
-from tidemark.errors import TidemarkError, first_line
+from tidemark.errors import ODD_SQL, TidemarkError, first_line
 
 
 class SqlNotReadError(TidemarkError):
@@ -60,7 +60,7 @@ def read_query(sql: str) -> Query:
     try:
         tokens = list(_without_reader_options(dialect.tokenize(sql)))
         trees = [tree for tree in dialect.parser().parse(tokens, sql) if tree is not None]
-    except SqlglotError as error:
+    except (SqlglotError, *ODD_SQL) as error:
         raise SqlNotReadError(first_line(error)) from error
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         raise SqlNotReadError("it is not one SELECT")

@@ -11,7 +11,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope
 from sqlglot.schema import MappingSchema
 
-from tidemark.errors import first_line
+from tidemark.errors import ODD_SQL, first_line
 from tidemark.lineage.links import (
     AGGREGATION,
     ALL,
@@ -101,7 +101,7 @@ def trace(query: Query, schemas: Schemas) -> Traced:
             identify=False,
         )
         root = build_scope(tree)
-    except (SqlglotError, ValueError, KeyError) as error:
+    except (SqlglotError, *ODD_SQL) as error:
         raise SqlNotReadError(first_line(error)) from error
     if root is None:
         raise SqlNotReadError("it is not a SELECT")

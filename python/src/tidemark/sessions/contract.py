@@ -20,6 +20,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tidemark.engine.quoted import PEPPER, end_with_reason
+from tidemark.errors import ODD_SQL
 from tidemark.sessions.declined import Declined
 
 _ALIKE: frozenset[type[exp.Expression]] = frozenset(
@@ -86,8 +87,11 @@ _ALIKE: frozenset[type[exp.Expression]] = frozenset(
 )
 
 
-def _function(name: str, *arguments: exp.Expression) -> exp.Expression:
-    return exp.Anonymous(this=name, expressions=[one.copy() for one in arguments])
+def _function(name: str, *arguments: exp.Expression | None) -> exp.Expression:
+    given = [one.copy() for one in arguments if one is not None]
+    if len(given) < len(arguments):
+        raise Declined("a function that lacks an argument")
+    return exp.Anonymous(this=name, expressions=given)
 
 
 def _is_null(value: exp.Expression) -> exp.Expression:
@@ -752,12 +756,16 @@ def _check_tree(tree: Any, kinds: Mapping[str, Mapping[str, str]], where: str) -
     from sqlglot.optimizer.qualify import qualify
     from sqlglot.schema import MappingSchema
 
-    named: dict[str, object] = {table: dict(columns) for table, columns in kinds.items()}
-    schema = MappingSchema(named, dialect="duckdb")
+    # names are normalized here: sqlglot would parse them, and takes `a;b` for two statements
+    named: dict[str, object] = {
+        table: {name.lower(): kind for name, kind in columns.items()}
+        for table, columns in kinds.items()
+    }
+    schema = MappingSchema(named, dialect="duckdb", normalize=False)
     try:
         tree = qualify(_applied_to_one(tree), schema=schema, dialect="spark")
         tree = annotate_types(tree, schema=schema, dialect="spark")
-    except SqlglotError as error:
+    except (SqlglotError, *ODD_SQL) as error:
         raise Declined(f"columns that are not told apart in {where}") from error
     except RecursionError as error:
         raise Declined(_TOO_MANY_PARTS) from error
@@ -831,7 +839,7 @@ def _class_of(value: exp.Expression, is_compared: bool) -> str:
 def _tree_of(sql: str) -> Any:
     try:
         return sqlglot.parse_one(_COMMENT.sub("", sql), read="spark")
-    except SqlglotError as error:
+    except (SqlglotError, *ODD_SQL) as error:
         raise Declined("SQL that is not understood") from error
     except RecursionError as error:
         raise Declined(_TOO_MANY_PARTS) from error
