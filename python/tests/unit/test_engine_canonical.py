@@ -15,8 +15,7 @@ from tests.macros import load_macros
 from tidemark.engine.events import task
 from tidemark.engine.events.canonical import DDL_OPERATIONS
 from tidemark.engine.events.decoded import Asked
-from tidemark.engine.events.lines import LINES_OF_FILE
-from tidemark.engine.events.load import LogFile
+from tidemark.engine.events.load import LINES_OF_FILE, LogFile
 from tidemark.engine.events.task import keep, read, replay
 from tidemark.engine.header import stamp_of
 from tidemark.shapes.events import HAS_DDL
@@ -123,6 +122,18 @@ def test_stretch(tmp_path: Path) -> None:
     assert numbers(after=first + 2, before=first + 6) == HAS_DDL
     assert numbers(after=first + 2, before=first + 6, left_out=(first + 4,)) == [(3, 3), (5, 5)]
     assert numbers(after=first + 6) == "an image has other columns than are declared"
+
+
+def test_stretch__of_files(tmp_path: Path) -> None:
+    """Files that are wholly before or behind a stretch are not read."""
+    shop = lake(tmp_path)
+    batch = shop.batch([event("INSERT", 1)])
+    second = LINES_OF_FILE * 2
+    for part, reached in {
+        (None, None): [1, 2, 3], (None, second + 5): [1, 2], (second + 5, second + 9): [2], (second + 5, None): [2, 3],
+    }.items():  # fmt: skip
+        stretch = replace(batch, after=part[0], before=part[1])
+        assert [number for number in (1, 2, 3) if stretch.reaches(number)] == reached
 
 
 def test_ddl_operations() -> None:

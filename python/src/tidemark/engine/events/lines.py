@@ -6,7 +6,7 @@ import gzip
 from collections.abc import Sequence
 from typing import Any
 
-from tidemark.engine.events.load import Landed, PrefilteredFile
+from tidemark.engine.events.load import LINES_OF_FILE, Landed, PrefilteredFile
 from tidemark.engine.quoted import literal
 
 _CHUNK = 1 << 23
@@ -15,13 +15,11 @@ _MARK = b"\xef\xbb\xbf"
 _NO_DELIMITER, _NO_NULL = "\x01", "\x02"
 LONGEST = 1 << 20
 """The bytes of a line beyond which it is left to Spark."""
-LINES_OF_FILE = 1 << 32
-"""The number of a file times this, and that of a line in it, number the line."""
 IS_NOT_BLANK = "line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')"
 """A condition on a line: it is none of spaces alone, which is no JSON and passed over."""
 
 
-def read_lines(db: Any, landed: tuple[Landed, ...]) -> str | None:
+def read_lines(db: Any, landed: Sequence[Landed]) -> str | None:
     """Make the table `lines`; return why the files are not read alike.
 
     Its columns: `num`, `line`, `landed_id`, what capture knows the line by, and `known_doubt`, why

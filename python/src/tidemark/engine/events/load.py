@@ -14,6 +14,8 @@ from urllib.parse import unquote
 from tidemark.engine.header import paths_of, stamp_of
 from tidemark.engine.load import Column, Load, Target
 
+LINES_OF_FILE = 1 << 32
+"""The number of a file times this, and that of a line in it, number the line."""
 # how much of a file is read for its first line
 _LONGEST = 1 << 22
 
@@ -87,6 +89,12 @@ class Batch:
     after: int | None = None
     before: int | None = None
     left_out: tuple[int, ...] = ()
+
+    def reaches(self, number: int) -> bool:
+        """Return whether lines of a file may be of the batch, by the file's number."""
+        first = number * LINES_OF_FILE
+        is_behind = self.after is None or self.after < first + LINES_OF_FILE
+        return is_behind and (self.before is None or self.before > first)
 
     @property
     def befores(self) -> tuple[str, ...]:

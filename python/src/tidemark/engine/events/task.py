@@ -170,9 +170,11 @@ def _attempted(db: Any, batch: Batch, work: Callable[[], str | None]) -> str | N
 
 def _parsed(db: Any, batch: Batch) -> str | None:
     if batch.prefiltered:
-        read_prefiltered(db, batch.prefiltered, is_ours_sql(batch.tables))
+        opened = [file for file in batch.prefiltered if batch.reaches(file.number)]
+        read_prefiltered(db, opened, is_ours_sql(batch.tables))
     else:
-        declined = read_lines(db, batch.landed)
+        landed = [file for file in batch.landed if batch.reaches(file.number)]
+        declined = read_lines(db, landed)
         if declined:
             return declined
     drop_lines(db, batch.after, batch.before, batch.left_out)
