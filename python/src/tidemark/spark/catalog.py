@@ -12,8 +12,9 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from tidemark.rules.quoted import back_ticked
 from tidemark.spark.cached import forget_cached
-from tidemark.spark.files import each, table_identifier
+from tidemark.spark.files import each
 from tidemark.spark.messages import readable_error
+from tidemark.spark.tables_of_load import catalog_table
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -57,11 +58,8 @@ def described_tables(session: SparkSession, schema: str) -> list[tuple[str, str]
 
 def column_names(session: SparkSession, schema: str, name: str) -> list[str]:
     """Return the names of the columns of a view, as it was made; none if it is not there."""
-    catalog = session._jsparkSession.sessionState().catalog()
-    table = table_identifier(session._jvm, schema, name)
-    if not catalog.tableExists(table):
-        return []
-    return list(catalog.getTableMetadata(table).schema().fieldNames())
+    found = catalog_table(session, schema, name)
+    return [] if found is None else list(found.schema().fieldNames())
 
 
 def query_columns(session: SparkSession, sql: str) -> list[dict[str, str]]:
