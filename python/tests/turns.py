@@ -1,13 +1,13 @@
-"""Which stories `make test` tells now: of eight turns it takes one, and all that has no turn.
+"""Which stories `make test` tells now: of sixteen turns it takes one, and all that has no turn.
 
     @pytest.mark.turn(0, 2)
     def test_erase_key__nothing_left(…): …
 
-The numbers of a mark are below four. A story of turn 3 is told in turn 3 or 7, as its name has it.
+The numbers of a mark are below four. A story of turn 3 is told in turn 3, 7, 11 or 15, as its name has it.
 
 A story has turns where another one that is always told holds its core, or where it is an edge of it; stories that hold
 the same from two sides have turns that are not the same. Each commit has the turn after that of the one before, so that
-eight of them have told all. `TIDEMARK_TEST_TURN` names it (0 to 7, or `all`). Without `--turns` all is told.
+sixteen of them have told all. `TIDEMARK_TEST_TURN` names it (0 to 15, or `all`). Without `--turns` all is told.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import pytest
 OPTION = "--turns"
 VARIABLE = "TIDEMARK_TEST_TURN"
 MARKS = 4
-TURNS = 2 * MARKS
+PARTS = 4
+TURNS = PARTS * MARKS
 
 
 def options(parser: pytest.Parser) -> None:
@@ -59,8 +60,8 @@ def has_turn(item: pytest.Item, turn: int) -> bool:
         return True
     if not mark.args or not set(mark.args) <= {*range(MARKS)}:
         raise pytest.UsageError(f"{item.nodeid}: turn() takes numbers below {MARKS}")
-    half, number = divmod(turn, MARKS)
-    return number in mark.args and zlib.crc32(item.nodeid.encode()) % 2 == half
+    part, number = divmod(turn, MARKS)
+    return number in mark.args and zlib.crc32(item.nodeid.encode()) % PARTS == part
 
 
 def _turn_of_commit() -> str:

@@ -100,6 +100,7 @@ def models(module_project: Any) -> None:
     module_project.dbt("run", "--select", "cities")
 
 
+@pytest.mark.turn(0, 1, 2, 3)
 def test_python_models_on_delta_and_parquet__twice(module_project: Any) -> None:
     project = module_project
     project.sql("create or replace table extra using delta as select 3 as id, 'Bern' as name")
@@ -706,6 +707,7 @@ def test_append_rows__is_what_an_insert_would_write(module_project: Any) -> None
         append_rows(spark, schema, "parted", [{"id": 1}])
 
 
+@pytest.mark.turn(0, 1, 2, 3)
 def test_small_files__are_joined_without_a_job(module_project: Any) -> None:
     """Also those that Spark has written; the rows stay, and so does what files tell of their bounds."""
     schema, spark = module_project.schema, module_project.session
@@ -784,6 +786,7 @@ def test_small_files__in_folders_of_their_own(module_project: Any) -> None:
     assert spark.sql(f"select sum(id) from {schema}.apart").collect() == [(435,)]
 
 
+@pytest.mark.turn(0, 1, 2, 3)
 def test_small_files__by_spark_where_it_has_to(module_project: Any) -> None:
     """Of another type; and nothing is done where a file cannot be read, which is for readers to say."""
     schema, spark = module_project.schema, module_project.session

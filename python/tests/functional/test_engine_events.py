@@ -401,11 +401,10 @@ STAGED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("name", "seed"),
     [
-        ("sequence", 1),
-        ("no key", 1),
-        ("rejects", 1),
-        ("rows", 1),
-        ("sensitive", 1),
+        *(
+            pytest.param(name, 1, marks=pytest.mark.turn(0, 1, 2, 3))
+            for name in ("sequence", "no key", "rejects", "rows", "sensitive")
+        ),
         *(pytest.param(name, seed, marks=pytest.mark.slow) for name in STAGED for seed in (2, 3)),
     ],
 )

@@ -504,6 +504,7 @@ def test_ddl__late_events_behind_a_drop(models: dict[str, EventEntity]) -> None:
         entity.check()
 
 
+@pytest.mark.turn(0, 1, 2, 3)
 def test_ddl__truncate_that_fails(models: dict[str, EventEntity]) -> None:
     """It ends the run there, and is not put aside: what comes after it waits for another policy."""
     entity = models["truncated"]

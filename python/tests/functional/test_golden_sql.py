@@ -305,6 +305,7 @@ def test_identity__of_a_source_that_gains_columns(session: Any) -> None:
     "on_tie",
     ["later", *(pytest.param(tie, marks=pytest.mark.slow) for tie in ("reject", "content"))],
 )
+@pytest.mark.turn(0, 1, 2, 3)
 def test_ties__random(session: Any, on_tie: str) -> None:
     """Random batches with ties, the later ones late: what is rejected, and what the log has of each event in force."""
     macros = load_sql_macros()
@@ -545,6 +546,7 @@ def test_data_types(session: Any) -> None:
         session.sql("select cast(null as strng)")
 
 
+@pytest.mark.turn(0, 1, 2, 3)
 def test_unread_files__are_those_of_the_query(session: Any, tmp_path: Path) -> None:
     """The files that are read by few steps are those that the statement gives, whatever they are called."""
     macros = load_sql_macros()

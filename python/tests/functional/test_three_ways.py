@@ -21,6 +21,7 @@ def session(module_project: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("family", expressions.FAMILIES, ids=lambda family: family.__name__[1:])
+@pytest.mark.turn(0, 1, 2, 3)
 def test_expressions(session: Any, family: Any) -> None:
     wrong = []
     for tried in family(load_sql_macros()):
