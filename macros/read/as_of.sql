@@ -13,8 +13,14 @@
 {%- set hidden = '_business_date, _changed_columns, _commit_id, _superseded_by, _tidemark_rank'
     ~ (', _batch_id, _source_operation, _event_id, _transaction_id, _offset, _unsupplied, _moved_from'
         if is_events else '') -%}
-{%- if is_events and tidemark.reads_unchanged(flow, by or 'business_date') -%}
-{{ tidemark.as_of_events_sql(flow, tidemark.log(relation), known ~ ' and ' ~ until, hidden) }}
+{%- set with_unchanged = is_events and tidemark.reads_unchanged(flow, by or 'business_date') -%}
+{{ tidemark.as_of_rows_sql(flow, tidemark.log(relation), known ~ ' and ' ~ until, with_unchanged, hidden) }}
+{%- endmacro -%}
+
+{#- The newest row of each key of a log among those that a condition keeps, unless it was deleted. -#}
+{%- macro as_of_rows_sql(flow, log_relation, condition, with_unchanged=false, hidden='_tidemark_rank') -%}
+{%- if with_unchanged -%}
+{{ tidemark.as_of_events_sql(flow, log_relation, condition, hidden) }}
 {%- else -%}
 select
     * except ({{ hidden }})
@@ -23,13 +29,12 @@ from (
         *,
         row_number() over (partition by _key_hash
             order by {{ tidemark.log_order_expr(flow) }} desc nulls last) as _tidemark_rank
-    from {{ tidemark.log(relation) }}
+    from {{ log_relation }}
     where
-        {{ known }}
-        {%- if is_events %}
+        {{ condition }}
+        {%- if flow['flow'] == 'events' %}
         and _operation in ('I', 'U', 'D')
         {%- endif %}
-        and {{ until }}
 )
 where _tidemark_rank = 1 and _operation <> 'D'
 {%- endif -%}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,11 +32,20 @@ def write(
     folder: Path, name: str, rows: list[dict[str, Any]] | pa.Table, mode: Any = "error"
 ) -> None:
     path = folder / "warehouse/shop.db" / name
-    table = pa.Table.from_pylist(rows) if isinstance(rows, list) else rows
+    table = _typed(pa.Table.from_pylist(rows)) if isinstance(rows, list) else rows
     if (folder / ICEBERG).exists():
         iceberg_tables.write(path, table, mode)
     else:
         write_deltalake(str(path), table, mode=mode)
+
+
+def _typed(table: pa.Table) -> pa.Table:
+    """Give numbers of which there is none the type that they have in a real table."""
+    numbers = {"source_commit_id", "undone_by", "_superseded_by", "_resolved_by"}
+    for place, field in enumerate(table.schema):
+        if pa.types.is_null(field.type) and field.name in numbers:
+            table = table.set_column(place, field.name, table.column(place).cast(pa.int64()))
+    return table
 
 
 def state(number: int, state: str, at: int, **more: Any) -> dict[str, Any]:
@@ -82,6 +92,19 @@ REJECTS = [
 ]  # fmt: skip
 
 
+def _macros() -> dict[str, str]:
+    """What dbt parses of the package's macros, as look-ups keep it."""
+    found: dict[str, str] = {}
+    for path in sorted((Path(__file__).parents[2] / "macros").glob("**/*.sql")):
+        text = path.read_text(encoding="utf-8")
+        for one in re.findall(r"\{%-? macro .*?\{%-? endmacro -?%\}", text, re.DOTALL):
+            found[re.match(r"\{%-? macro (\w+)", one)[1]] = one  # type: ignore[index]
+    return found
+
+
+MACROS = _macros()
+
+
 def known_shop(folder: Path) -> KnownProject:
     """The project of the entity, and of a view on it that was never built; dbt is not asked."""
     lake = "iceberg" if (folder / ICEBERG).exists() else "delta"
@@ -96,6 +119,7 @@ def known_shop(folder: Path) -> KnownProject:
         },
         name="shop",
         edges=(("cities", "cities_scd2"),),
+        macros=MACROS,
     )
 
 

@@ -1,22 +1,16 @@
 {#- Rows of a cdc model that went to quarantine and that no later load of their date has mended. -#}
 {% test no_open_rejects(model) %}
 
+{%- set counts -%}
+    _commit_id in (select commit_id from commits)
+    and _commit_id >= (select coalesce(max(commit_id) filter (where kind = 'full_refresh'), 0) from commits)
+{%- endset %}
 with commits as (
     select
         commit_id,
         kind
     from {{ tidemark.commits_relations(tidemark.run_config())['view'] }}
     where relation = '{{ model.schema }}.{{ model.identifier }}' and state = 'completed'
-),
-
-rejects as (
-    select
-        rejects.*,
-        {#- what a reload rejects again is there once more -#}
-        {{ 'false' if tidemark.flow_of(model)['flow'] == 'events' else 'rejects._commit_id < max(rejects._commit_id) over (partition by rejects._business_date)' }} as _is_replaced
-    from {{ tidemark.rejects(model) }} as rejects
-    inner join commits on rejects._commit_id = commits.commit_id
-    where rejects._commit_id >= (select coalesce(max(commit_id) filter (where kind = 'full_refresh'), 0) from commits)
 )
 
 select
@@ -25,7 +19,8 @@ select
     _key_hash,
     _raw_payload,
     _commit_id
-from rejects
-where _resolved_by is null and not _is_replaced
+from (
+    {{ tidemark.open_rejects_sql(tidemark.rejects(model), counts, tidemark.flow_of(model)['flow'] == 'events') | indent(4) }}
+)
 
 {% endtest %}

@@ -381,6 +381,17 @@ CASES: dict[str, tuple[Any, ...]] = {
         "2026-03-04",
         COMMIT,
     ),
+    "open_rejects_sql.extracts": (
+        "open_rejects_sql",
+        PLAIN.relations["rejects"],
+        "_commit_id >= 0",
+    ),
+    "open_rejects_sql.events": (
+        "open_rejects_sql",
+        SEQUENCED.relations["rejects"],
+        "_commit_id >= 0",
+        True,
+    ),
     "new_rejects_sql": (
         "new_rejects_sql",
         "select * from customers__rejects_found",

@@ -514,13 +514,18 @@ def test_cli__diff(loaded: Path) -> None:
     assert "name: Aa → A2" in said and "id=2" not in said
 
 
+def sequence_by(value: int | None) -> dict[str, Any]:
+    """What orders an event of a log with `sequence_by`."""
+    return {"sequence_1": value, "is_stream": True, "position": 0, "supplied_num": 0}
+
+
 def test_events__have_the_order_of_the_log(shop: Path) -> None:
     """Of one date and commit: by sequence, and at a tie by what arrived first."""
 
     def event(name: str | None, operation: str, sequence: int | None, line: int) -> dict[str, Any]:
         kind = {"I": "INSERT", "U": "UPDATE", "D": "DELETE"}[operation]
         return logged(1, name, operation, 1, _sequence_num=line, _batch_id=1, _event_id=f"e{line}",
-                      _sequence_by={"sequence_1": sequence}, _source_operation=kind,
+                      _sequence_by=sequence_by(sequence), _source_operation=kind,
                       _transaction_id="7:1", _event_time=NOW, _offset=None)  # fmt: skip
 
     rows = [event("c", "U", 8, 4), event("b", "U", 8, 3), event("a", "I", None, 5)]
@@ -554,7 +559,7 @@ def test_events__have_the_order_that_ties_were_broken_in(
         operation = "I" if name == names[0] else "U"
         changed = ["name"] if operation == "U" else None
         return logged(1, name, operation, 1, _sequence_num=line, _batch_id=1, _event_id=f"e{9 - line}",
-                      _sequence_by={"sequence_1": 5}, _source_operation="INSERT", _row_hash=name,
+                      _sequence_by=sequence_by(5), _source_operation="INSERT", _row_hash=name,
                       _changed_columns=changed, _transaction_id="", _event_time=NOW, _offset=None)  # fmt: skip
 
     write(shop, "cities__log", [event("first", 1), event("second", 2)])

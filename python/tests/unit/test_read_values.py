@@ -59,7 +59,7 @@ def test_timestamps__of_every_year(tmp_path: Path) -> None:
     assert [row["at"] for row in tables.rows(str(table), "select * from t")] == moments
     for moment in moments:
         where = tables.equals(str(table), "at", moment.isoformat(" "))
-        assert tables.rows(str(table), f"select at from t where {where}") == [{"at": moment}]
+        assert tables.rows(str(table), f"select * from t where {where}") == [{"at": moment}]
 
 
 KEY = {

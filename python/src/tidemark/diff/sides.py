@@ -23,7 +23,7 @@ from tidemark.console import nearest
 from tidemark.engine.quoted import identifier
 from tidemark.errors import ConfigError, first_line
 from tidemark.lineage.datasets import schema_folder
-from tidemark.read.log import IN_FORCE, key_columns, log_of
+from tidemark.read.log import IN_FORCE, Log, key_columns, log_of
 from tidemark.read.past import state_at
 from tidemark.read.project import Entity, KnownProject
 from tidemark.read.tables import Opened, TableNotReadable, Tables, is_local
@@ -181,8 +181,8 @@ def at_moment(tables: Tables, entity: Entity, name: str, moment: dt.date | int) 
         name: What the side is called.
         moment: The date or the commit.
     """
-    log, found, stood = state_at(tables, entity, moment)
-    return _of_log(tables, entity, name, log, found, f"({stood})")
+    log, stood = state_at(tables, entity, moment)
+    return _of_log(tables, entity, name, log, f"({stood})")
 
 
 def versions_between(
@@ -197,19 +197,15 @@ def versions_between(
         first: The first date.
         last: The last one.
     """
-    log, found = log_of(tables, entity)
+    log = log_of(tables, entity)
     dates = f"_business_date between date '{first.isoformat()}' and date '{last.isoformat()}'"
-    side = _of_log(
-        tables, entity, name, log, found, f"(select * from t where {IN_FORCE} and {dates})"
-    )
+    side = _of_log(tables, entity, name, log, f"(select * from t where {IN_FORCE} and {dates})")
     return replace(side, key=(*side.key, "_business_date"))
 
 
-def _of_log(
-    tables: Tables, entity: Entity, name: str, log: str, found: Sequence[str], rows: str
-) -> Stored:
-    names = tuple(found)
-    return Stored(name, tables.open(log), names, rows, _key(entity, names), _sensitive(entity))
+def _of_log(tables: Tables, entity: Entity, name: str, log: Log, rows: str) -> Stored:
+    key = _key(entity, log.names)
+    return Stored(name, tables.open(log.path), log.names, rows, key, _sensitive(entity))
 
 
 def _moment(text: str, moment: str) -> dt.date | int:

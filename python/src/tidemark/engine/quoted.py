@@ -8,6 +8,7 @@ from collections.abc import Iterable
 PEPPER = "${env:TIDEMARK_PEPPER}"
 """What stands for the pepper in the macros' SQL: what runs it puts it in (pepper_expr())."""
 _BY_SPARK = "by Spark alone"
+_NUL, _NUL_SQL = "\0", "' || chr(0) || '"
 
 
 def identifier(name: str) -> str:
@@ -16,8 +17,15 @@ def identifier(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a text as DuckDB reads it."""
-    return "'" + text.replace("'", "''") + "'"
+    """Return a text as DuckDB reads it.
+
+    Example:
+        >>> literal("it's"), literal("a\\0b")
+        ("'it''s'", "('a' || chr(0) || 'b')")
+    """
+    quoted = "'" + text.replace("'", "''") + "'"
+    # a statement ends at a character 0
+    return f"({quoted.replace(_NUL, _NUL_SQL)})" if _NUL in quoted else quoted
 
 
 def list_sql(texts: Iterable[str]) -> str:

@@ -3,39 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from tidemark.engine.quoted import identifier
-from tidemark.read.equals import Dialect
 from tidemark.read.values import with_short_floats
-
-DIALECT = Dialect(
-    zoned="timestamptz",
-    moment="cast({} as timestamp)",
-    moment_utc="cast({} as timestamptz)",
-    binary="unhex({})",
-)
-"""How DuckDB makes values of texts, where timestamps in UTC have Iceberg's name."""
 
 Source = Callable[[Any], str]
 """Returns the rows of all files as a SELECT, for a connection of DuckDB."""
 
 
+@cache
+def _database() -> Any:
+    """Return an empty database, as each new one takes longer than most queries."""
+    import duckdb
+
+    return duckdb.connect()
+
+
 def show(db: Any, name: str, source: Source, select: str) -> None:
     """Make the rows of a query, in which the table is called `t`, a view in a connection."""
+    db.execute("set timezone = 'UTC'")
     db.execute(
         f"create or replace temp view {identifier(name)} as "
         f"with t as ({source(db)}) select * from ({select})"
     )
 
 
-def query(source: Source, select: str) -> list[dict[str, Any]]:
-    """Return the rows of a query, in which the table is called `t`."""
-    import duckdb
+def query(source: Source, select: str, where: str = "true") -> list[dict[str, Any]]:
+    """Return the rows of a query, in which those rows of the table are called `t` that are meant.
 
-    with duckdb.connect() as db:
+    Args:
+        source: The rows of the table.
+        select: The query.
+        where: Which rows are meant.
+    """
+    with _database().cursor() as db:
         db.execute("set timezone = 'UTC'")
-        db.execute(f"create temp view t as {source(db)}")
+        db.execute(f"create temp view t as select * from ({source(db)}) where {where}")
         found = db.execute(select)
         described = found.description or ()
         columns = [

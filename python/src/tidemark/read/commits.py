@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidemark.engine.quoted import identifier, literal
+from tidemark.read.macros import by_duckdb
 from tidemark.read.project import Entity
 from tidemark.read.tables import Tables
 
@@ -104,12 +105,13 @@ def read_commits(
     names = ", ".join(
         identifier(name) if name in there else f"null as {identifier(name)}" for name in _COLUMNS
     )
-    chosen = ""
+    chosen = "true"
     if relations is not None:
-        chosen = f"where relation in ({', '.join(map(literal, relations)) or 'null'})"
+        chosen = f"relation in ({', '.join(map(literal, relations)) or 'null'})"
     last = f" limit {limit}" if limit is not None else ""
+    states = _last_states(tables)
     rows = tables.rows(
-        path, f"select {names} {_last_states(chosen)} order by commit_id desc, relation{last}"
+        path, f"select {names} from ({states}) order by commit_id desc, relation{last}", chosen
     )
     return [_commit(row) for row in rows]
 
@@ -127,11 +129,11 @@ def recorded_config(tables: Tables, relation: str) -> dict[str, Any]:
     path = tables.commits()
     if not tables.exists(path) or "config" not in tables.columns(path):
         return {}
-    own = _last_states(f"where relation = {literal(relation)}")
     rows = tables.rows(
         path,
-        f"select config {own} and state = 'completed' and config is not null "
-        "order by commit_id desc limit 1",
+        f"select config from ({_last_states(tables)}) where state = 'completed' and config is not "
+        "null order by commit_id desc limit 1",
+        f"relation = {literal(relation)}",
     )
     found = json.loads(rows[0]["config"]) if rows else {}
     return found if isinstance(found, dict) else {}
@@ -156,15 +158,28 @@ def of_models(commits: Iterable[Commit], entities: Iterable[Entity]) -> list[Com
     return [replace(commit, entity=names.get(commit.relation, commit.entity)) for commit in commits]
 
 
-def _last_states(chosen: str) -> str:
-    """Return the end of a query of the last state of each commit: `from … where …`."""
-    return f"""from (
-        select *, row_number() over (
-            partition by relation, commit_id
-            order by state_at desc nulls last, case when state = 'inflight' then 1 else 0 end
-        ) as place
-        from t {chosen}
-    ) where place = 1"""
+def first_commit(tables: Tables, relation: str) -> int:
+    """Return the commit from which on it is known how an entity stood; 0 where it has none.
+
+    Args:
+        tables: Where they are read.
+        relation: The entity, as schema.table.
+
+    Raises:
+        TableNotReadable: Only Spark reads the table of commits.
+    """
+    path = tables.commits()
+    if not tables.exists(path):
+        return 0
+    floor = by_duckdb(tables.macros.feed_floor_sql("t", relation))
+    own = f"relation = {literal(relation)}"
+    (found,) = tables.rows(path, f"select ({floor}) as floor, min(commit_id) as first from t", own)
+    return int(found["floor"] or found["first"] or 0)
+
+
+def _last_states(tables: Tables) -> str:
+    """Return a query of the last state of each commit."""
+    return by_duckdb(f"select * from {tables.macros.last_commits_sql('t')}")
 
 
 def _commit(row: dict[str, Any]) -> Commit:

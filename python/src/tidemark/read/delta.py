@@ -1,6 +1,6 @@
-"""A Delta table read in this process: by delta-rs, or by DuckDB where a column has a wider type.
+"""A Delta table read in this process: delta-rs says which files it has, DuckDB reads them.
 
-Of those delta-rs tells the files, and does not read them.
+In an object store, and where rows are marked as deleted, delta-rs reads the files for DuckDB.
 """
 
 from __future__ import annotations
@@ -8,29 +8,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from tidemark.engine.listed import listed_actions, partition_of
 from tidemark.engine.quoted import identifier
 from tidemark.read import by_duckdb
-from tidemark.read.equals import Dialect, equals_sql
+from tidemark.read.equals import equals_sql
 from tidemark.read.folders import Described
-from tidemark.read.values import with_short_floats
 from tidemark.sessions.duck import FILE, Files, Stored, files_sql
 
 # Spark writes timestamps as INT96, which are read as nanoseconds unless one says otherwise: 64 bits
 # of those end in 2262, and 9999-12-31 would be a day of 1816
 _SETTINGS = {"datafusion.execution.parquet.coerce_int96": "us"}
-_DIALECT = Dialect(
-    zoned="timestamp",
-    moment="arrow_cast({}, 'Timestamp(Microsecond, None)')",
-    moment_utc="arrow_cast({}, 'Timestamp(Microsecond, Some(\"UTC\"))')",
-    binary="decode({}, 'hex')",
-)
-
-_WIDENED = replace(by_duckdb.DIALECT, zoned="timestamp")
 _TYPES = {
     "boolean": "BOOLEAN",
     "byte": "TINYINT",
@@ -45,7 +36,7 @@ _TYPES = {
     "string": "VARCHAR",
     "binary": "BLOB",
     # nothing but NULL
-    "void": "VARCHAR",
+    "void": '"NULL"',
 }
 
 
@@ -106,7 +97,7 @@ class DeltaFiles:
         """Return the condition that a column has the value that a text tells."""
         found = next(one for one in self._table.schema().fields if one.name == column)
         type_ = str(getattr(found.type, "type", found.type))
-        return equals_sql(column, type_, text, _WIDENED if self._is_widened else _DIALECT)
+        return equals_sql(column, type_, text)
 
     def count(self) -> int | None:
         """Return how many rows there are, as the files tell; None if they do not."""
@@ -129,39 +120,56 @@ class DeltaFiles:
 
     def show(self, db: Any, name: str, select: str) -> None:
         """Make the rows of a query a view in a connection of DuckDB, which is read once."""
-        if self._is_widened:
-            by_duckdb.show(db, name, self._source, select)
-        else:
-            db.register(name, self._execute(select))
+        by_duckdb.show(db, name, self._source, select)
 
-    def query(self, select: str) -> list[dict[str, Any]]:
-        """Return the rows of a query, in which the table is called `t`."""
-        if self._is_widened:
-            return by_duckdb.query(self._source, select)
-        found = self._execute(select).read_all()
-        names = found.column_names
-        columns_read = [found.column(name) for name in names]
-        columns = [with_short_floats(one.to_pylist(), str(one.type)) for one in columns_read]
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-    def _execute(self, select: str) -> Any:
-        from deltalake import QueryBuilder
-
-        return QueryBuilder(_SETTINGS).register("t", self._table).execute(select)
+    def query(
+        self, select: str, where: str = "true", columns: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
+        """Return the rows of a query, as Tables.rows() does."""
+        return by_duckdb.query(lambda db: self._source(db, where, columns), select, where)
 
     @property
     def _features(self) -> Sequence[str]:
         return self._table.protocol().reader_features or ()
 
-    @property
-    def _is_widened(self) -> bool:
-        return "typeWidening" in self._features
-
-    def _source(self, db: Any) -> str:
+    def _source(self, db: Any, where: str = "true", columns: Sequence[str] = ()) -> str:
         """Return the rows of all files as a SELECT of DuckDB's, each column by its type now.
+
+        Args:
+            db: The connection.
+            where: Which rows are needed.
+            columns: Which columns are needed; none: all.
 
         Raises:
             ValueError: Only Spark reads the table.
+        """
+        try:
+            return self._by_files(db)
+        except ValueError:
+            # delta-rs lists the files of a table with a wider type, and does not read them
+            if "typeWidening" in self._features:
+                raise
+            return self._by_stream(db, where, columns)
+
+    def _by_stream(self, db: Any, where: str, columns: Sequence[str]) -> str:
+        """Return what delta-rs read of the rows and columns that are needed."""
+        from deltalake import QueryBuilder
+
+        name = f"read_{uuid4().hex}"
+        chosen = ", ".join(map(identifier, columns)) or "*"
+        stream = (
+            QueryBuilder(_SETTINGS).register("t", self._table).execute(f"select {chosen} from t")
+        )
+        db.register("stream", stream)
+        db.execute(f"create temp table {name} as select * from stream where {where}")
+        db.unregister("stream")
+        return f"select * from {name}"
+
+    def _by_files(self, db: Any) -> str:
+        """Return what DuckDB reads.
+
+        Raises:
+            ValueError: It does not read the table.
         """
         if "deletionVectors" in self._features:
             raise ValueError(

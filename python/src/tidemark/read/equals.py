@@ -1,4 +1,4 @@
-"""Rows that have a value which somebody types: compared by type, not by the text of an engine."""
+"""Rows that have a value which somebody types: compared by type, in DuckDB's SQL."""
 
 from __future__ import annotations
 
@@ -6,70 +6,52 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from tidemark.engine.quoted import identifier, literal
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """How an engine makes values of texts; `{}` stands for the text, quoted.
-
-    Attributes:
-        zoned: The type of timestamps in UTC.
-        moment: A timestamp without a zone.
-        moment_utc: A timestamp of a text in UTC.
-        binary: Bytes of hexadecimal digits.
-    """
-
-    zoned: str
-    moment: str
-    moment_utc: str
-    binary: str
-
-
-def equals_sql(column: str, type_: str, text: str, dialect: Dialect) -> str:
+def equals_sql(column: str, type_: str, text: str, zoned: str = "timestamp") -> str:
     """Return the condition that a column has the value that a text tells.
 
     Args:
         column: Its name.
         type_: Its type, as Delta or Iceberg call it.
         text: A value as it is shown, or as Spark writes it; NULL is also the one that is not there.
-        dialect: What reads it.
+        zoned: What the table calls the type of timestamps in UTC.
     """
     name = identifier(column)
-    condition = _condition(name, type_, text, dialect)
+    condition = _condition(name, type_, text, zoned)
     if text != "NULL":
         return condition
     return f"({name} is null or {condition})"
 
 
-def _condition(name: str, type_: str, text: str, dialect: Dialect) -> str:
+def _condition(name: str, type_: str, text: str, zoned: str) -> str:
     kind = re.match(r"[a-z_]*", type_)
     read = _READ.get(kind[0] if kind else "")
     if read is None:
         return f"cast({name} as varchar) = {literal(text)}"
     try:
-        return read(name, type_, text, dialect)
+        return read(name, type_, text, zoned)
     except (ValueError, InvalidOperation, OverflowError):
         return "false"
 
 
-def _boolean(name: str, type_: str, text: str, dialect: Dialect) -> str:
+def _boolean(name: str, type_: str, text: str, zoned: str) -> str:
     if text.lower() not in ("true", "false"):
         return "false"
     return f"{name} = {text.lower()}"
 
 
-def _floating(name: str, type_: str, text: str, dialect: Dialect) -> str:
+def _floating(name: str, type_: str, text: str, zoned: str) -> str:
     number = float(text)
     if math.isnan(number):
         return f"isnan({name})"
     return f"{name} = cast({literal(repr(number))} as {type_})"
 
 
-def _decimal(name: str, type_: str, text: str, dialect: Dialect) -> str:
+def _decimal(name: str, type_: str, text: str, zoned: str) -> str:
     found = re.fullmatch(r"decimal\((\d+), ?(\d+)\)", type_)
     number = Decimal(text)
     if found is None or not number.is_finite():
@@ -84,19 +66,19 @@ def _decimal(name: str, type_: str, text: str, dialect: Dialect) -> str:
     return f"{name} = cast({literal(f'{number:f}')} as decimal({precision},{scale}))"
 
 
-def _moment(name: str, type_: str, text: str, dialect: Dialect) -> str:
+def _moment(name: str, type_: str, text: str, zoned: str) -> str:
     moment = dt.datetime.fromisoformat(text)
     if moment.tzinfo is not None:
         moment = moment.astimezone(dt.UTC).replace(tzinfo=None)
-    form = dialect.moment_utc if type_ == dialect.zoned else dialect.moment
-    return f"{name} = {form.format(literal(moment.isoformat(' ')))}"
+    own = "timestamptz" if type_ == zoned else "timestamp"
+    return f"{name} = cast({literal(moment.isoformat(' '))} as {own})"
 
 
-def _binary(name: str, type_: str, text: str, dialect: Dialect) -> str:
-    return f"{name} = {dialect.binary.format(literal(bytes.fromhex(text).hex()))}"
+def _binary(name: str, type_: str, text: str, zoned: str) -> str:
+    return f"{name} = unhex({literal(bytes.fromhex(text).hex())})"
 
 
-_READ: dict[str, Callable[[str, str, str, Dialect], str]] = {
+_READ: dict[str, Callable[[str, str, str, str], str]] = {
     "boolean": _boolean,
     "float": _floating,
     "double": _floating,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -111,7 +111,7 @@ class IcebergFiles:
     def equals(self, column: str, text: str) -> str:
         """Return the condition that a column has the value that a text tells."""
         type_ = str(self._table.schema().find_field(column).field_type)
-        return equals_sql(column, type_, text, by_duckdb.DIALECT)
+        return equals_sql(column, type_, text, "timestamptz")
 
     def count(self) -> int:
         """Return how many rows there are, as the files tell."""
@@ -126,9 +126,11 @@ class IcebergFiles:
         """Make the rows of a query a view in a connection of DuckDB."""
         by_duckdb.show(db, name, self._source, select)
 
-    def query(self, select: str) -> list[dict[str, Any]]:
-        """Return the rows of a query, in which the table is called `t`."""
-        return by_duckdb.query(self._source, select)
+    def query(
+        self, select: str, where: str = "true", columns: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
+        """Return the rows of a query, as Tables.rows() does."""
+        return by_duckdb.query(self._source, select, where)
 
     def _tasks(self) -> list[Any]:
         tasks = list(self._table.scan().plan_files())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tidemark.errors import ConfigError
-from tidemark.read.order import LogOrder
+from tidemark.read.commits import recorded_config
+from tidemark.read.macros import Macros, by_duckdb
 from tidemark.read.project import Entity
 from tidemark.read.tables import Tables
 
@@ -37,75 +39,63 @@ OWN = {
 IN_FORCE = """_superseded_by is null and _operation in ('I', 'U', 'D')"""
 
 
-def rows_on_date_sql(log_order: LogOrder, names: Sequence[str], date: dt.date) -> str:
-    """Return a query of an entity's rows as they stood at the end of a business date.
+@dataclass(frozen=True)
+class Log:
+    """The log of an entity, with the rules that the macros have for it.
 
-    What `tidemark.as_of` gives: an event that changed nothing in the order of the sequence may
-    be what had changed the row by then.
+    Attributes:
+        path: Where it lies.
+        names: Its columns.
+        roles: What the macros ask of it: `flow`, and for events what orders them.
+        macros: The macros.
     """
-    order = log_order.newest_first()
-    known = f"from t where {counts_sql(names)} and _business_date <= date '{date.isoformat()}'"
-    if not log_order.is_of_events:
-        return newest_rows_sql(order, known)
-    of_key = "over (partition by _key_hash)"
-    place, top, last = "_tidemark_place", "_tidemark_top", "_tidemark_last"
-    pushed_aside = (
-        "_operation = 'N' and _row_hash is null and coalesce(_tidemark_before_it, '') = 'MOVE_IN'"
-    )
-    return f"""select * from (
-        select *,
-            max(case when {place} = {top} then _row_hash end) {of_key} as {top}_hash,
-            max(case when {place} = {top} then _operation end) {of_key} as {top}_operation,
-            max(case when {place} = {last} then _row_hash end) {of_key} as {last}_hash,
-            max(case when {place} = {last} then _operation end) {of_key} as {last}_operation
-        from (
-            select *,
-                min(case when not ({pushed_aside}) then {place} end) {of_key} as {top},
-                min(case when _operation <> 'N' then {place} end) {of_key} as {last}
-            from (
-                select *,
-                    row_number() over (partition by _key_hash order by {order}) as {place},
-                    lead(_source_operation) over (partition by _key_hash order by {order})
-                        as _tidemark_before_it
-                {known}
-            )
+
+    path: str
+    names: tuple[str, ...]
+    roles: Mapping[str, Any]
+    macros: Macros
+
+    @property
+    def is_of_events(self) -> bool:
+        """Whether it is one of change events."""
+        return bool(self.roles["flow"] == "events")
+
+    def rows_at_sql(self, moment: dt.date | int | None) -> str:
+        """Return a query of the rows as they stood, as `tidemark.as_of` gives them.
+
+        Args:
+            moment: The end of a business date, a commit, or None for now.
+        """
+        is_date = isinstance(moment, dt.date)
+        known_at = None if is_date else moment
+        condition = self.macros.in_force_expr(known_at)
+        if is_date:
+            condition += f" and _business_date <= date'{moment}'"
+        # an event that changed nothing by the sequence may have changed the row as known by a date
+        with_unchanged = is_date and self.is_of_events
+        return by_duckdb(self.macros.as_of_rows_sql(self.roles, "t", condition, with_unchanged))
+
+    def in_order_sql(self) -> str:
+        """Return a query of all rows that are meant, those of a key in their order."""
+        order = self.macros.log_order_expr(self.roles)
+        return by_duckdb(f"select * from t order by {order} asc nulls first")
+
+    def effects_sql(self) -> str:
+        """Return the same, with what events did by themselves that changed nothing (N)."""
+        if not self.is_of_events:
+            return self.in_order_sql()
+        order = self.macros.log_order_expr(self.roles)
+        effects = self.macros.effects_of_events_sql("t", "true", order)
+        return by_duckdb(
+            f"select * except (_tidemark_is_same) from {effects} order by {order} asc nulls first"
         )
-    ) where {top}_operation <> 'D' and {top}_hash is not null and {place} = case
-        when {last}_operation <> 'D' and {last}_hash = {top}_hash then {last} else {top} end"""
 
 
-def newest_rows_sql(order: str, known: str) -> str:
-    """Return a query of each key's newest row that is not deleted, of rows `from … where …`."""
-    return (
-        f"select * from (select *, row_number() over (partition by _key_hash order by {order}) "
-        f"as _tidemark_place {known}) where _tidemark_place = 1 and _operation <> 'D'"
-    )
+def log_of(tables: Tables, entity: Entity) -> Log:
+    """Return the log of an entity.
 
-
-def counts_sql(names: Sequence[str]) -> str:
-    """Return the condition of a log's rows that count as of a date; of events N is among them."""
-    if "_event_id" not in names:
-        return IN_FORCE
-    return "_superseded_by is null and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null"
-
-
-def with_effects(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the rows of a key with what events say by themselves that changed nothing (N)."""
-    effects: list[Mapping[str, Any]] = []
-    before = ""
-    for row in rows:
-        is_gone = row["_row_hash"] is None
-        # the departure of a row that another one had pushed aside
-        if row["_operation"] != "N":
-            effects.append(row)
-        elif not (is_gone and before == "MOVE_IN"):
-            effects.append({**row, "_operation": "D" if is_gone else "U"})
-        before = row.get("_source_operation") or ""
-    return effects
-
-
-def log_of(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
-    """Return where the log of an entity lies, and its columns.
+    Ties are broken as the last commit broke them, which put the log in this order: what the
+    settings say now counts from the next run on.
 
     Raises:
         ConfigError: It has none.
@@ -116,13 +106,24 @@ def log_of(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
             f"{entity.name} is materialized {entity.kind}, so it has no log of versions. Choose a "
             "cdc model"
         )
-    log = tables.of(entity, "__log")
-    if not tables.exists(log):
+    path = tables.of(entity, "__log")
+    if not tables.exists(path):
         raise ConfigError(
-            f"there is no log at {log}: {entity.name} was never loaded. Run it first, or check the "
-            "location of its schema"
+            f"there is no log at {path}: {entity.name} was never loaded. Run it first, or check "
+            "the location of its schema"
         )
-    return log, tables.columns(log)
+    names = tuple(tables.columns(path))
+    if "_event_id" not in names:
+        return Log(path, names, {"flow": "extract"}, tables.macros)
+    fields = tables.fields(path, "_sequence_by") if "_sequence_by" in names else ()
+    recorded = recorded_config(tables, entity.relation)
+    roles = {
+        "flow": "events",
+        "sequence_by": sum(name.startswith("sequence_") for name in fields),
+        # every log that does not tell was made by content
+        "on_tie": recorded.get("on_tie", "content") if recorded else "later",
+    }
+    return Log(path, names, roles, tables.macros)
 
 
 def key_columns(entity: Entity, names: Sequence[str]) -> list[str]:

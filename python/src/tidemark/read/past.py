@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tidemark.engine.quoted import identifier, literal
 from tidemark.errors import ConfigError
-from tidemark.read.commits import Commit, read_commits
-from tidemark.read.log import IN_FORCE, OWN, key_columns, log_of, newest_rows_sql, rows_on_date_sql
-from tidemark.read.order import order_of
+from tidemark.read.commits import first_commit
+from tidemark.read.log import OWN, Log, key_columns, log_of
 from tidemark.read.project import Entity
 from tidemark.read.tables import Tables
 
@@ -60,25 +58,23 @@ def rows_as_of(
         ConfigError: It has no key or was never loaded, or the commit lies before its log.
         TableNotReadable: Only Spark reads the log.
     """
-    log, names, stood = state_at(tables, entity, moment)
-    keys = key_columns(entity, names)
-    columns = [*keys, *(name for name in names if name not in OWN and name not in keys)]
+    log, stood = state_at(tables, entity, moment)
+    keys = key_columns(entity, log.names)
+    columns = [*keys, *(name for name in log.names if name not in OWN and name not in keys)]
     state = f"select * from ({stood}){_filter(keys, begins)}"
-    (counted,) = tables.rows(log, f"select count(*) as n from ({state})")
+    (counted,) = tables.rows(log.path, f"select count(*) as n from ({state})")
     selected = ", ".join(map(identifier, [*columns, *BESIDE]))
     by_key = ", ".join([*(f"{identifier(name)} nulls first" for name in keys), "_key_hash"])
     rows = tables.rows(
-        log,
+        log.path,
         f"select {selected} from ({state}) order by {by_key} "
         f"limit {int(limit)} offset {int(offset)}",
     )
     return PastRows(tuple(columns), tuple(rows), counted["n"])
 
 
-def state_at(
-    tables: Tables, entity: Entity, moment: dt.date | int | None
-) -> tuple[str, list[str], str]:
-    """Return where the log of an entity lies, its columns, and a query of the rows as they stood.
+def state_at(tables: Tables, entity: Entity, moment: dt.date | int | None) -> tuple[Log, str]:
+    """Return the log of an entity, and a query of the rows as they stood.
 
     Args:
         tables: Where they are read.
@@ -89,45 +85,25 @@ def state_at(
         ConfigError: It has no key or was never loaded, or the commit lies before its log.
         TableNotReadable: Only Spark reads the log.
     """
-    log, names = log_of(tables, entity)
+    log = log_of(tables, entity)
     if not entity.key:
         raise ConfigError(
             f"{entity.name} has no unique_key, so its rows cannot be told apart: add "
             "`unique_key` to the model"
         )
     if isinstance(moment, int):
-        _check_commit(read_commits(tables, [entity.relation]), entity, moment)
-    order = order_of(tables, entity, log, names)
-    if isinstance(moment, dt.date):
-        return log, names, rows_on_date_sql(order, names, moment)
-    known = f"from t where {_counting(moment)}"
-    return log, names, newest_rows_sql(order.newest_first(), known)
+        _check_commit(tables, entity, moment)
+    return log, log.rows_at_sql(moment)
 
 
-def _counting(moment: int | None) -> str:
-    """Return the condition of the log's rows that count, for the state after a commit, or now."""
-    if moment is None:
-        return IN_FORCE
-    known = f"(_superseded_by is null or _superseded_by > {moment})"
-    return f"_operation in ('I', 'U', 'D') and _commit_id <= {moment} and {known}"
-
-
-def _check_commit(own: Sequence[Commit], entity: Entity, commit: int) -> None:
-    """Refuse a commit before which rows are gone: feed_floor_sql() of the macros."""
-    cleans = [one for one in own if one.kind == "clean" and one.state in ("inflight", "completed")]
-    # a clean that is in flight may have taken rows away already
-    floors = [one.source_commit_id or 0 for one in cleans]
-    floors += [one.commit_id for one in own if _begins_anew(one)]
-    first = max(floors, default=0) or min((one.commit_id for one in own), default=0)
+def _check_commit(tables: Tables, entity: Entity, commit: int) -> None:
+    """Refuse a commit before which rows are gone."""
+    first = first_commit(tables, entity.relation)
     if commit < first:
         raise ConfigError(
             f"Tidemark keeps what it knew of {entity.name} from commit {first} on, so it "
             f"knows nothing of commit {commit}: name a later commit"
         )
-
-
-def _begins_anew(commit: Commit) -> bool:
-    return commit.kind == "full_refresh" and commit.state == "completed"
 
 
 def _filter(keys: list[str], begins: str) -> str:

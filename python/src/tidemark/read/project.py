@@ -17,6 +17,7 @@ from tidemark.errors import ConfigError
 from tidemark.home import tidemark_home
 from tidemark.project import NOT_PARSED
 from tidemark.read.landed_lines import Landed
+from tidemark.read.macros import macros_of
 from tidemark.run.files import fingerprint
 from tidemark.run.options import RunOptions
 
@@ -88,6 +89,7 @@ class KnownProject:
         entities: By name.
         name: What the project is called.
         edges: What is read, and the model that reads it; names of sources, seeds and models.
+        macros: The package's macros that look-ups ask, their texts by name.
     """
 
     root: Path
@@ -97,6 +99,7 @@ class KnownProject:
     entities: dict[str, Entity] = field(default_factory=dict)
     name: str = ""
     edges: tuple[tuple[str, str], ...] = ()
+    macros: dict[str, str] = field(default_factory=dict)
 
 
 def known_project(options: RunOptions, talk: Console) -> KnownProject:
@@ -146,7 +149,8 @@ def remember_project(options: RunOptions, invoker: Invoker, mark: str) -> KnownP
 
 def _kept_as(mark: str) -> str:
     """Return what a project is kept as: what an earlier release has kept lacks some of it."""
-    return f"{mark} {','.join(one.name for one in fields(Entity))}"
+    names = [one.name for kind in (KnownProject, Entity) for one in fields(kind)]
+    return f"{mark} {','.join(names)}"
 
 
 def _kept() -> Path:
@@ -271,6 +275,7 @@ def _described(options: RunOptions, invoker: Invoker) -> KnownProject:
         entities=entities_of(invoker.manifest, commits_format),
         name=str(config.project_name),
         edges=edges_of(invoker.manifest),
+        macros=macros_of(invoker.manifest),
     )
 
 

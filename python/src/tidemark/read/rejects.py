@@ -16,6 +16,7 @@ from typing import Any
 from tidemark.engine.quoted import identifier
 from tidemark.read.commits import Commit
 from tidemark.read.landed_lines import places_of
+from tidemark.read.macros import by_duckdb
 from tidemark.read.project import Entity
 from tidemark.read.tables import Tables
 from tidemark.read.values import value_text
@@ -214,10 +215,13 @@ def reject_rows(
     if not tables.exists(path):
         return [], 0
     rejects = "select * from t" if is_all else open_rejects_sql(tables, entity, own)
-    (row,) = tables.rows(path, f"select count(*) as n from ({rejects})")
+    there = tables.columns(path)
+    (row,) = tables.rows(
+        path, f"select count(*) as n from ({rejects})", columns=_counted_columns(there)
+    )
     if not limit:
         return [], row["n"]
-    names = [name for name in tables.columns(path) if name != "_key_hash"]
+    names = [name for name in there if name != "_key_hash"]
     selected = ", ".join(map(identifier, names))
     select = f"select {selected} from ({rejects}) order by _commit_id desc, _reject_reason"
     paged = f"{select} limit {limit}{f' offset {offset}' if offset else ''}"
@@ -235,8 +239,14 @@ def open_rejects_on(tables: Tables, entity: Entity, own: Sequence[Commit], date:
         return 0
     rejects = open_rejects_sql(tables, entity, own)
     day = f"_business_date = date '{date.isoformat()}'"
-    (row,) = tables.rows(path, f"select count(*) as n from ({rejects}) where {day}")
+    columns = _counted_columns(tables.columns(path))
+    (row,) = tables.rows(path, f"select count(*) as n from ({rejects})", day, columns)
     return int(row["n"])
+
+
+def _counted_columns(there: Sequence[str]) -> list[str]:
+    """Return those columns of rejects that say whether one is open."""
+    return [name for name in there if name in ("_business_date", "_commit_id", "_resolved_by")]
 
 
 def open_rejects_sql(tables: Tables, entity: Entity, own: Sequence[Commit]) -> str:
@@ -262,12 +272,8 @@ def open_rejects_sql(tables: Tables, entity: Entity, own: Sequence[Commit]) -> s
         counts += f" and _commit_id not in ({', '.join(map(str, others))})"
     if "_resolved_by" not in there:
         return f"select * from t where {counts}"
-    last = "_commit_id" if _has_events(tables, entity) else "_tidemark_last"
-    return (
-        "select * from (select *, max(_commit_id) over (partition by _business_date) "
-        f"as _tidemark_last from t where {counts}) "
-        f"where _resolved_by is null and _commit_id = {last}"
-    )
+    is_events = _has_events(tables, entity)
+    return by_duckdb(tables.macros.open_rejects_sql("t", counts, is_events))
 
 
 def _has_events(tables: Tables, entity: Entity) -> bool:

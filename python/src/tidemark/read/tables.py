@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -11,6 +11,7 @@ from tidemark.errors import TidemarkError, first_line
 from tidemark.lineage.datasets import schema_folder
 from tidemark.read import delta, iceberg
 from tidemark.read.folders import folder_of
+from tidemark.read.macros import Macros
 from tidemark.read.project import Entity, KnownProject
 
 # a file below that size is worth to be put together with others
@@ -59,8 +60,10 @@ class Opened(Protocol):
     def sizes(self) -> list[tuple[str, int]]:
         """Return the partition of each file, and its bytes."""
 
-    def query(self, select: str) -> list[dict[str, Any]]:
-        """Return the rows of a query, in which the table is called `t`."""
+    def query(
+        self, select: str, where: str = "true", columns: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
+        """Return the rows of a query, as Tables.rows() does."""
 
     def show(self, db: Any, name: str, select: str) -> None:
         """Make the rows of a query a view in a connection of DuckDB, which is read once.
@@ -82,6 +85,7 @@ class Tables:
 
     def __init__(self, project: KnownProject) -> None:
         self._project = project
+        self.macros = Macros(project.macros)
 
     def commits(self) -> str:
         """Return where the table of commits lies.
@@ -123,13 +127,17 @@ class Tables:
             why = f"{path} cannot be reached: {first_line(error)}. {_HOW_TO_REACH}"
             raise TableNotReadable(why) from error
 
-    def rows(self, path: str, select: str) -> list[dict[str, Any]]:
-        """Return the rows of a query.
+    def rows(
+        self, path: str, select: str, where: str = "true", columns: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
+        """Return the rows of a query in DuckDB's SQL.
 
         Args:
             path: Where the table lies.
-            select: The query, in which the table is called `t`; in SQL that DataFusion reads, and
-                DuckDB. Names in quotation marks keep their case.
+            select: The query. The rows of the table that are meant are called `t`.
+            where: Which rows are meant.
+            columns: The columns that both ask for, of a table that may be large; none: all. Others
+                are not fetched from an object store.
 
         Returns:
             A dict per row; timestamps with their time zone, decimals as decimals.
@@ -137,7 +145,7 @@ class Tables:
         Raises:
             TableNotReadable: It has something that only Spark reads, or a broken file.
         """
-        return self._read(path, lambda table: table.query(select))
+        return self._read(path, lambda table: table.query(select, where, columns))
 
     def columns(self, path: str) -> list[str]:
         """Return the names of a table's columns."""

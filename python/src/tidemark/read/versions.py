@@ -11,20 +11,14 @@ from tidemark.engine.quoted import literal
 from tidemark.errors import ConfigError
 from tidemark.printable import counted
 from tidemark.read.commits import Commit
-from tidemark.read.log import (
-    IN_FORCE,
-    OWN,
-    counts_sql,
-    key_columns,
-    log_of,
-    rows_on_date_sql,
-    with_effects,
-)
-from tidemark.read.order import order_of
+from tidemark.read.log import IN_FORCE, OWN, Log, key_columns, log_of
 from tidemark.read.project import Entity
 from tidemark.read.rejects import open_rejects_on
 from tidemark.read.tables import Tables
 from tidemark.read.values import are_same
+
+_COUNTED = ("_key_hash", "_operation", "_business_date", "_superseded_by", "_changed_columns")
+"""The columns of a log that changes are counted by."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +124,8 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
         ConfigError: It has no key, one with sensitive columns, or another number of key columns.
         TableNotReadable: Only Spark reads the log.
     """
-    log, names = log_of(tables, entity)
-    keys = key_columns(entity, names)
+    log = log_of(tables, entity)
+    keys = key_columns(entity, log.names)
     if not entity.key:
         raise ConfigError(
             f"{entity.name} has no unique_key, so its rows have no versions: add `unique_key` "
@@ -149,14 +143,12 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
             f"{counted(len(keys), 'value')}, found {len(key)}"
         )
     where = " and ".join(
-        tables.equals(log, name, text) for name, text in zip(keys, key, strict=True)
+        tables.equals(log.path, name, text) for name, text in zip(keys, key, strict=True)
     )
-    rows = tables.rows(log, f"select * from t where {IN_FORCE} and {where}")
+    rows = tables.rows(log.path, log.in_order_sql(), f"{IN_FORCE} and {where}")
     # between a row without a value and one whose value is the text NULL: the one without
     one = min(rows, key=lambda row: _texts_of_null(row, keys), default={"_key_hash": None})
-    of_key = [row for row in rows if row["_key_hash"] == one["_key_hash"]]
-    order = order_of(tables, entity, log, names)
-    return _versions(sorted(of_key, key=order.place), keys)
+    return _versions([row for row in rows if row["_key_hash"] == one["_key_hash"]], keys)
 
 
 def changes_of(
@@ -176,27 +168,29 @@ def changes_of(
     """
     if not tables.exists(tables.of(entity, "__log")):
         return DayChanges(entity.name, date)
-    log, names = log_of(tables, entity)
+    log = log_of(tables, entity)
     day = f"{IN_FORCE} and _business_date = date '{date.isoformat()}'"
     counts = {
         row["_operation"]: row["n"]
         for row in tables.rows(
-            log, f"select _operation, count(*) as n from t where {day} group by _operation"
+            log.path,
+            "select _operation, count(*) as n from t group by _operation",
+            day,
+            _COUNTED,
         )
     }
     columns = tables.rows(
-        log,
-        "select name, count(*) as n from "
-        f"(select unnest(_changed_columns) as name from t where {day} and _operation = 'U') "
+        log.path,
+        "select name, count(*) as n from (select unnest(_changed_columns) as name from t) "
         "group by name order by n desc, name",
+        f"{day} and _operation = 'U'",
+        _COUNTED,
     )
     shown: list[Version] = []
-    keys = key_columns(entity, names)
+    keys = key_columns(entity, log.names)
     if samples and entity.key:
-        chosen = _sampled_rows(tables, log, date, samples)
-        place = order_of(tables, entity, log, names).place
-        for of_key in chosen:
-            versions = _versions(sorted(of_key, key=place), keys)
+        for of_key in _sampled_rows(tables, log, date, samples):
+            versions = _versions(of_key, keys)
             shown += [one for one in versions if one.business_date == date]
     return DayChanges(
         entity.name,
@@ -226,16 +220,15 @@ def difference_of(
         ConfigError: It has no key.
         TableNotReadable: Only Spark reads the log.
     """
-    log, names = log_of(tables, entity)
-    keys = key_columns(entity, names)
+    log = log_of(tables, entity)
+    keys = key_columns(entity, log.names)
     if not entity.key:
         raise ConfigError(
             f"{entity.name} has no unique_key, so its rows cannot be compared: add "
             "`unique_key` to the model"
         )
-    order = order_of(tables, entity, log, names)
     states = ", ".join(
-        f"{side} as (select _key_hash, _row_hash from ({rows_on_date_sql(order, names, date)}))"
+        f"{side} as (select _key_hash, _row_hash from ({log.rows_at_sql(date)}))"
         for side, date in (("a", first), ("b", last))
     )
     kinds = f"""
@@ -250,10 +243,10 @@ def difference_of(
     """
     counts = {
         row["kind"]: row["n"]
-        for row in tables.rows(log, f"select kind, count(*) as n from ({kinds}) group by kind")
+        for row in tables.rows(log.path, f"select kind, count(*) as n from ({kinds}) group by kind")
     }
     chosen = tables.rows(
-        log,
+        log.path,
         f"select key_hash, kind from ({kinds}) "
         "order by case kind when 'U' then 0 when 'D' then 1 else 2 end, key_hash "
         f"limit {samples}",
@@ -261,12 +254,12 @@ def difference_of(
     shown = []
     for row in chosen:
         of_key = tables.rows(
-            log,
-            f"select * from t where {counts_sql(names)} and _key_hash = {literal(row['key_hash'])} "
+            log.path,
+            log.effects_sql(),
+            f"_superseded_by is null and _key_hash = {literal(row['key_hash'])} "
             f"and _business_date <= date '{max(first, last).isoformat()}'",
         )
-        versions = _versions(with_effects(sorted(of_key, key=order.place)), keys)
-        shown.append(_between(versions, row["kind"], first, last))
+        shown.append(_between(_versions(of_key, keys), row["kind"], first, last))
     return Difference(
         entity.name,
         first,
@@ -301,29 +294,29 @@ def _between(versions: Sequence[Version], kind: str, first: dt.date, last: dt.da
 
 
 def _sampled_rows(
-    tables: Tables, log: str, date: dt.date, number: int
+    tables: Tables, log: Log, date: dt.date, number: int
 ) -> list[list[dict[str, Any]]]:
     """Return the rows up to a date of some keys of each operation, by key; updates first."""
-    day = f"_business_date = date '{date.isoformat()}'"
+    day = f"{IN_FORCE} and _business_date = date '{date.isoformat()}'"
     hashes: list[str] = []
     for operation in ("U", "D", "I"):
         left = number - len(hashes)
         if left <= 0:
             break
         found = tables.rows(
-            log,
-            "select distinct _key_hash from t "
-            f"where {IN_FORCE} and {day} and _operation = '{operation}' "
-            f"order by _key_hash limit {left}",
+            log.path,
+            f"select distinct _key_hash from t order by _key_hash limit {left}",
+            f"{day} and _operation = '{operation}'",
+            _COUNTED,
         )
         hashes += [row["_key_hash"] for row in found if row["_key_hash"] not in hashes]
     if not hashes:
         return []
     chosen = ", ".join(map(literal, hashes))
     rows = tables.rows(
-        log,
-        f"select * from t where {IN_FORCE} and _key_hash in ({chosen}) "
-        f"and _business_date <= date '{date.isoformat()}'",
+        log.path,
+        log.in_order_sql(),
+        f"{IN_FORCE} and _key_hash in ({chosen}) and _business_date <= date '{date.isoformat()}'",
     )
     return [[row for row in rows if row["_key_hash"] == one] for one in hashes]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,9 +64,15 @@ class KeptTables(Tables):
         self.due: float | None = None
         """When what had changed and was not read anew is; None if there is no such thing."""
 
-    def rows(self, path: str, select: str) -> list[dict[str, Any]]:
+    def rows(
+        self, path: str, select: str, where: str = "true", columns: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
         """Return the rows of a query; see Tables."""
-        return self._ask(path, ("rows", select), lambda: super(KeptTables, self).rows(path, select))
+        return self._ask(
+            path,
+            ("rows", select, where),
+            lambda: super(KeptTables, self).rows(path, select, where, columns),
+        )
 
     def columns(self, path: str) -> list[str]:
         """Return the names of a table's columns."""

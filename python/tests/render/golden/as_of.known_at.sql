@@ -7,7 +7,6 @@ from (
             order by _business_date desc nulls last) as _tidemark_rank
     from shop.customers__log
     where
-        _commit_id <= 260304093000123 and (_superseded_by is null or _superseded_by > 260304093000123)
-        and _business_date <= date'2026-03-04'
+        _commit_id <= 260304093000123 and (_superseded_by is null or _superseded_by > 260304093000123) and _business_date <= date'2026-03-04'
 )
 where _tidemark_rank = 1 and _operation <> 'D'
