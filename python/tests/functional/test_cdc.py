@@ -682,7 +682,8 @@ def test_sensitive(module_project: Any) -> None:
                 assert PEPPER.encode() not in found and b"5550199777" not in found, path
     # what the workers keep of a load while it runs goes with it
     assert {*tmp.glob("engine-*")} <= before
-    assert tmp.stat().st_mode & 0o077 == 0
+    # with a server of Spark nothing is kept here
+    assert not tmp.exists() or tmp.stat().st_mode & 0o077 == 0
 
 
 def test_pepper__that_ends_its_literal(

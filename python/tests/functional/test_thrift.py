@@ -162,7 +162,10 @@ def test_what_needs_a_session__is_refused_before_anything_is_written(
         "models/by_python.py", "def model(dbt, session):\n    return session.sql('select 1')\n"
     )
     result = module_project.dbt("run", "--select", "by_python", expect_pass=False)
-    assert "Python models run in dbt's own process: Write `method: session`" in result.error
+    assert (
+        "Python models run in dbt's own process, but the profile has method: thrift."
+        in result.error
+    )
     command = [sys.executable, "-m", "tidemark.cli", "run", "--business-date", "2026-01-01"]
     command += ["--target", "thrift", "--select", "alone", "--select", "by_python"]
     done = subprocess.run(
