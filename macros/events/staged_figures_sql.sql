@@ -1,4 +1,5 @@
-{#- One row about a stretch of staged events; with `log`, how many belong before one that it has. -#}
+{#- One row about a stretch of staged events; with `log`, how many belong before one that it has, and how many
+    rows that has of the table as a whole. -#}
 {%- macro staged_figures_sql(cfg, roles, staged, log=none) -%}
 {%- set sequence = tidemark.comparable_expr(cfg, tidemark.sequence_expr(cfg)) -%}
 {%- set moved = '_before_key_hash <> _key_hash' if roles['keyed'] else 'false' -%}
@@ -31,6 +32,8 @@ select
     max(if(_is_usable, _sequence_num, null)) as last_num,
     {{ 'count_if(_is_usable and ' ~ sequence ~ ' <= (select max(' ~ sequence ~ ') from ' ~ log ~ '))' if log
         else '0' }} as late_count,
+    {{ "(select count_if(_operation = 'T' and " ~ tidemark.in_force_expr() ~ ') from ' ~ log ~ ')' if log
+        else 'cast(null as bigint)' }} as table_event_count,
     count(_unsupplied) as partial_count
 from {{ staged }}
 {%- endmacro -%}

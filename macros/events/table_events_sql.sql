@@ -205,8 +205,16 @@ select
     true as _tidemark_is_new
 {%- endmacro -%}
 
+{#- The least sequence of rows, of those that have one. -#}
+{%- macro _least_sequence_expr(cfg) -%}
+    {%- set sequence = tidemark.sequence_expr(cfg) -%}
+    {%- if not cfg['sequence_by'] -%}{{ return('min(' ~ sequence ~ ')') }}{%- endif -%}
+    {#- engines differ in how they order NULL within a struct -#}
+    {{ return('min_by(' ~ sequence ~ ', ' ~ tidemark.comparable_expr(cfg, sequence) ~ ') filter (where '
+        ~ sequence ~ ' is not null)') }}
+{%- endmacro -%}
+
 {%- macro _logged_table_events_sql(cfg, roles, relations) -%}
-{%- set sequence = tidemark.sequence_expr(cfg) -%}
 select
     {%- for column in roles['columns'] %}
     {{ 'cast(null as ' ~ column['type'] ~ ') as ' ~ tidemark.quote_identifier(column['name'])
@@ -231,7 +239,7 @@ from {{ relations['log'] }} as logged
 left join (
     select
         _offset,
-        min({{ sequence }}) as first_read
+        {{ tidemark._least_sequence_expr(cfg) }} as first_read
     from {{ relations['log'] }}
     where _source_operation in ({{ tidemark._read_operations(cfg) }}) and {{ tidemark.in_force_expr() }}
     group by _offset

@@ -85,6 +85,8 @@ QUERIES = {
     "array_min": "select array_min(array(date'2026-01-02', date'2026-01-01')) as x, array_min(array(cast(null as date))) as y",
     "array_except": _NUMBERS + "select k, array_min(array_except(array(date'2026-01-01', date'2026-01-02', date'2026-01-03'), "
     "collect_set(if(a = 3, d, null)) over (partition by k))) as x from t",
+    "min_by": _STRUCTS + "select k, min_by(v, at).n as n, min_by(v, at) is null as z, min_by(v, at) filter (where at > 2).s as s from t group by k",
+    "min_by of structs": _STRUCTS + "select min_by(v, struct(at is not null as has_at, at as at)) filter (where v is not null).n as n from t",
     "max_by": _STRUCTS + "select k, max_by(v, at).n as n, max_by(v, at) is null as z, max_by(v, at) filter (where at < 3).s as s from t group by k",
     "fields": _STRUCTS + "select k, v.n as n, v.s <=> null as z, v is null as w from t",
     "inline": _STRUCTS + "select k, inline(array(named_struct('p', v.n, 'q', v), named_struct('p', at, 'q', null))) from t where at = 2",

@@ -244,6 +244,7 @@ _AGGREGATES: dict[str, Callable[[_Grammar], str]] = {
     "bool_or": lambda g: f"bool_or({g.condition()})",
     "filter": lambda g: f"max({g.column()}) filter (where {g.condition()})",
     "max_by": lambda g: f"max_by({g.value()}, id)",
+    "min_by": lambda g: f"min_by({g.value()}, id)",
     "any_value": lambda g: "any_value(k)",
     "array_min of a set": lambda g: "array_min(array_except(array(date'2026-03-29', date'1970-01-01', date'2026-01-31'), collect_set(d)))",
 }  # fmt: skip

@@ -147,7 +147,7 @@ def test_extracts(project: Any, store: ObjectStore, see: Callable[..., Any]) -> 
     people.check()
     goods.check()
     missing = people.run("2026-01-09", expect_pass=False)
-    assert f"there is nothing at s3a://{BUCKET}/landing/people/2026-01-09.csv" in missing.error
+    assert f"There is no file at s3a://{BUCKET}/landing/people/2026-01-09.csv" in missing.error
 
     # back and forth
     people.operate("rollback", to="2026-01-01")

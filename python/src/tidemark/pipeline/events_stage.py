@@ -390,7 +390,10 @@ def _with_what_arrived(
         "fills": late or "fill" in effects,
         "closes_snapshot": closes,
         "carried": _left_out(warehouse, staged) if _int(seen["partial_count"]) else [],
-        "table_events": len(effects) > 0 or truncates or closes or late,
+        "table_events": len(effects) > 0
+        or truncates
+        or closes
+        or (late and seen["table_event_count"] != 0),
         "everything": bool(planned["reorders"] or truncates or closes)
         or any(effect in ("fill", "close") for effect in effects),
         "has_moves": moves,

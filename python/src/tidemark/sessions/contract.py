@@ -208,6 +208,10 @@ def _arg_max(node: exp.Expression) -> exp.Expression:
     return _function("arg_max_null", node.this, node.expression)
 
 
+def _arg_min(node: exp.Expression) -> exp.Expression:
+    return _function("arg_min_null", node.this, node.expression)
+
+
 def _array_compact(node: exp.Expression) -> exp.Expression:
     return _filtered(node.this, exp.Not(this=_is_null(_element())))
 
@@ -579,6 +583,7 @@ _FORMS: dict[type[exp.Expression], Callable[[exp.Expression], exp.Expression]] =
     exp.Add: _whole_numbers,
     exp.AnyValue: _any_value,
     exp.ArgMax: _arg_max,
+    exp.ArgMin: _arg_min,
     exp.ArrayCompact: _array_compact,
     exp.ArrayContains: _array_contains,
     exp.ArrayExcept: _array_except,
