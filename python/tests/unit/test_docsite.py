@@ -253,7 +253,7 @@ def test_dead_anchor__stops_the_build(tmp_path: Path) -> None:
     (root / "README.md").write_text("# R\n")
     (root / "python/docs/index.md").write_text("# I\n\n[b](b.md#gone)\n")
     (root / "python/docs/b.md").write_text("# B\n")
-    for name in ("mermaid.tiny.js", "iframe-worker.js", "site.css"):
+    for name in ("mermaid.tiny.js", "iframe-worker.js", "search-words.js", "site.css"):
         (root / "python/docs/assets").mkdir(exist_ok=True)
         (root / "python/docs/assets" / name).write_text("")
     with pytest.raises(SiteError, match="does not contain an anchor '#gone'"):
