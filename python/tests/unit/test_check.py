@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tidemark import cli
+from tidemark.errors import ConfigError
 from tidemark.model.options import meant_pattern, option_problems
 from tidemark.run.refused import places_of
 
@@ -37,7 +38,10 @@ class Shop(ForeignProject):
     """The same, checked."""
 
     def check(self, *options: str) -> Result:
-        arguments = ["check", "--project-dir", str(self.root), *options]
+        return self.call("check", *options)
+
+    def call(self, command: str, *options: str) -> Result:
+        arguments = [command, "--project-dir", str(self.root), *options]
         return CliRunner().invoke(cli.cli, arguments, catch_exceptions=False)
 
 
@@ -84,10 +88,42 @@ def test_check__all_models_at_once(shop: Shop) -> None:
     ):
         assert part in result.stdout, part
 
+    chosen = shop.check("--select", "orders", "things", "--exclude", "things")
+    assert (chosen.exit_code, chosen.stdout) == (0, "checked 1 model: no problems\n")
+    assert shop.check("-s", "prices+").stdout.endswith("checked 2 models: 2 with problems\n")
+
     models = {model["name"]: model for model in json.loads(shop.check("--json").stdout)}
     assert models["orders"]["problems"] == []
     assert models["prices"]["materialized"] == "cdc"
     assert len(models["prices"]["problems"]) >= 4
+
+
+@pytest.mark.parametrize("command", ["check", "status", "runs", "changes"])
+def test_select__a_name_that_fits_no_model(shop: Shop, command: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        shop.call(command, "--select", "orderz")
+    assert str(raised.value) == (
+        "the selection matches nothing. Correct --select: 'orderz' fits no model. "
+        "Did you mean 'orders'?"
+    )
+
+
+def test_select__of_the_commands_that_read(shop: Shop) -> None:
+    shop.write("models/prices.sql", "{{ tidemark.extract() }}")
+    shop.write("models/plain.sql", "{{ config(materialized='ephemeral') }} select 1 as id")
+    shop.write("models/prices.yml", MODELS.replace("orders", "prices"))
+
+    def names(*options: str) -> list[str]:
+        return [one["entity"] for one in json.loads(shop.call("status", "--json", *options).stdout)]
+
+    assert names() == ["orders", "prices"]
+    assert names("--select", "prices") == names("--exclude", "orders") == ["prices"]
+    assert names("orders", "--select", "prices") == ["orders", "prices"]
+    assert names("--select", "path:models") == ["orders", "prices"]
+    assert shop.call("runs", "--select", "prices").stdout == "there are no commits yet\n"
+    assert shop.call("changes", "--select", "prices").stdout == "nothing was loaded yet\n"
+    with pytest.raises(ConfigError, match=r"the selection has no entity\. Correct --select"):
+        shop.call("status", "--select", "plain")
 
 
 def test_check__settings_without_effect(shop: Shop) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from glob import has_magic
 from itertools import takewhile
@@ -58,7 +58,12 @@ class Checked:
 
 
 def checked_models(
-    manifest: Any, variables: Mapping[str, Any], root: Path, *, has_session: bool
+    manifest: Any,
+    variables: Mapping[str, Any],
+    root: Path,
+    *,
+    has_session: bool,
+    only: Collection[str] | None = None,
 ) -> list[Checked]:
     """Judge every model of ours, as a run would before it asks Spark.
 
@@ -67,6 +72,7 @@ def checked_models(
         variables: The project's, of its file and of the command.
         root: The project's folder.
         has_session: Whether the profile has Spark in dbt's own process.
+        only: The ids of the models to judge. Default: all.
 
     Returns:
         The models by path and name.
@@ -80,7 +86,7 @@ def checked_models(
     found = []
     for node in nodes.values():
         kind = str(node["config"].get("materialized"))
-        if node["resource_type"] != "model":
+        if node["resource_type"] != "model" or (only is not None and node["unique_id"] not in only):
             continue
         unknown = tuple(unknown_macros(node, macros))
         if kind in known and kind not in _READERS:

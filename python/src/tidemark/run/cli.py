@@ -207,7 +207,9 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
         if outcome.success and not outcome.results and number == 1:
             why_not = invoker.why_not_matched()
             if why_not is not None:
-                talk.print(why_not, highlight=False, markup=False, soft_wrap=True)
+                talk.print(
+                    f"nothing was run: {why_not}", highlight=False, markup=False, soft_wrap=True
+                )
                 return 2
         if outcome.interrupted:
             verdict = "interrupted: what was committed stays. Run the command again to go on"

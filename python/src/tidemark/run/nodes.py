@@ -51,7 +51,7 @@ def unmatched_reason(criteria: Collection[str], manifest: Any) -> str:
     names = {node.name for node in manifest.nodes.values() if node.resource_type in _RUN}
     near = {one: nearest(_AROUND.sub("", one), sorted(names)) for one in criteria}
     said = " ".join(f"{one!r} fits no model.{hint}" for one, hint in near.items())
-    return f"nothing was run: the selection matches nothing. Correct --select: {said}"
+    return f"the selection matches nothing. Correct --select: {said}"
 
 
 def dated_location(node: Any) -> str | None:
