@@ -98,6 +98,67 @@ def test_check__all_models_at_once(shop: Shop) -> None:
     assert len(models["prices"]["problems"]) >= 4
 
 
+TWICE = """
+version: 2
+models:
+  - name: prices
+    config:
+      materialized: cdc
+      unique_key: id
+      meta: {tidemark: {extract: full, location: "orders/{business_date}.csv"}}
+      unique_key: [code]
+    columns:
+      - {name: id, data_type: int}
+      - name: code
+        data_type: string
+        data_type: int
+  - name: plain
+    config: {}
+    description: one
+    config: {materialized: table}
+version: 2
+"""
+
+
+def test_check__keys_that_stand_twice(shop: Shop) -> None:
+    """YAML keeps the last without a word, and what the first said is lost."""
+    shop.write("models/prices.sql", "{{ tidemark.extract() }}")
+    shop.write("models/plain.sql", "select 1 as id")
+    shop.write("models/prices.yml", TWICE)
+    result = shop.check()
+    assert result.exit_code == 1
+
+    def line(key: str, first: int, second: int) -> str:
+        return (
+            f"  - line {second}: the key `{key}` stands on line {first} too, and only the last "
+            "counts. Make them one"
+        )
+
+    assert result.stdout.splitlines() == [
+        "models/prices.yml",
+        line("version", 2, 19),
+        "plain  models/prices.yml",
+        line("config", 16, 18),
+        "prices  models/prices.yml",
+        line("unique_key", 7, 9),
+        line("data_type", 13, 14),
+        "checked 3 models: 2 with problems, and in 1 other place",
+    ]
+    assert shop.check("--select", "orders").exit_code == 0
+
+    merged = TWICE.split("version: 2\n")[1].replace("      unique_key: id\n", "")
+    merged = merged.replace("        data_type: string\n", "").replace("    config: {}\n", "")
+    shop.write("models/prices.yml", merged)
+    assert shop.check().stdout == "checked 2 models: no problems\n"
+    shop.write("models/prices.yml", merged + "    meta: {x: 1, x: 2}\n")
+    said = "  - line 14: the key `x` stands twice, and only the last counts. Make them one"
+    assert said in shop.check().stdout.splitlines()
+    # a mapping may take in several others
+    merged += "    meta: {<<: &a {x: 1}, <<: {y: 2}}\n"
+    shop.write("models/prices.yml", merged)
+    assert shop.check().stdout == "checked 2 models: no problems\n"
+
+
 @pytest.mark.parametrize("command", ["check", "status", "runs", "changes"])
 def test_select__a_name_that_fits_no_model(shop: Shop, command: str) -> None:
     with pytest.raises(ConfigError) as raised:

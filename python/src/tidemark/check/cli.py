@@ -97,8 +97,12 @@ def _show(models: list[Checked], out: Console) -> None:
     wrong = [model for model in models if model.problems]
     for model in models:
         if model.problems or model.remarks:
-            out.print(f"[bold]{model.name}[/bold]  {model.path}", highlight=False)
+            head = f"[bold]{model.name}[/bold]  {model.path}" if model.name else model.path
+            out.print(head, highlight=False)
         for sentence in model.problems + model.remarks:
             out.print(f"  - {sentence}", highlight=False, markup=False, soft_wrap=True)
-    verdict = f"{len(wrong)} with problems" if wrong else "no problems"
-    out.print(f"checked {counted(len(models), 'model')}: {verdict}", highlight=False)
+    number = sum(1 for model in models if model.materialized)
+    of_files = sum(1 for model in wrong if not model.materialized)
+    verdict = f"{len(wrong) - of_files} with problems" if wrong else "no problems"
+    beside = f", and in {counted(of_files, 'other place')}" if of_files else ""
+    out.print(f"checked {counted(number, 'model')}: {verdict}{beside}", highlight=False)
