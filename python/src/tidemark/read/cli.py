@@ -32,6 +32,7 @@ from tidemark.read import show
 from tidemark.read.commits import Commit, by_relation, of_models, read_commits
 from tidemark.read.mirrors import mirrors_of
 from tidemark.read.near_misses import describe_misses, near_misses
+from tidemark.read.orphans import orphans_note, orphans_of
 from tidemark.read.project import Entity, KnownProject, known_project
 from tidemark.read.rejects import described_rejects, reject_rows
 from tidemark.read.status import Seen, Status, landed_dates, loaded_of, status_of
@@ -84,17 +85,22 @@ def status(names: Sequence[str], as_json: bool, **where: Any) -> None:
 
     A line per entity has the last date, the time of its load, the rows, and what the last load
     changed. The lines below say what is to do: dates that landed and are not loaded, missing
-    dates, open rejects, commits in flight, and unread changes.
+    dates, open rejects, commits in flight, and unread changes. The last line names tables that no
+    model has any more.
     """
     project, tables = open_project(where)
     chosen = selected_entities(project, names, where)
-    found = statuses_of(project, tables, chosen, read_commits(tables))
+    commits = read_commits(tables)
+    found = statuses_of(project, tables, chosen, commits)
     if as_json:
         _print_json(asdict(one) for one in found)
     elif not found:
         click.echo("the project has no entities yet: tidemark init --help")
     else:
         show.show_statuses(found, dt.datetime.now(dt.UTC), stdout_console())
+    is_all = not (names or where["select"] or where["exclude"])
+    if is_all and not as_json and (orphans := orphans_of(project, tables, commits)):
+        click.echo(orphans_note(orphans))
 
 
 @click.command(
