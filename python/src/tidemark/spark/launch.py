@@ -33,7 +33,7 @@ from tidemark.spark.defaults import (
 )
 from tidemark.spark.gateway import spare_searches, spare_waits
 from tidemark.spark.messages import readable_error
-from tidemark.spark.packages import note_resolved, use_resolved
+from tidemark.spark.packages import check_ivy, ivy_folder, note_resolved, use_resolved
 from tidemark.spark.places import fill_metastore, follow_home
 
 LOCK_TIMEOUT_VARIABLE = "TIDEMARK_LOCK_TIMEOUT"
@@ -157,9 +157,11 @@ def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
     _set_python(conf)
     lock = _lock_metastore(home) if _is_embedded(conf) else None
     try:
-        _announce_downloads(conf)
         asked = dict(conf)
         resolved = use_resolved(conf, home.packages)
+        if not resolved:
+            check_ivy(conf)
+            _announce_downloads(conf)
         gateway = _start_jvm(conf, home, lock, start)
         try:
             is_new = _is_own(conf, home) and follow_home(gateway.jvm, home, conf[WAREHOUSE])
@@ -425,8 +427,7 @@ def _why_no_jvm(log: Path, start: int) -> str:
 
 def missing_packages(conf: Mapping[str, str]) -> list[str]:
     """Return those of `spark.jars.packages` that are not in the user's Ivy cache yet."""
-    default = Path.home() / ".ivy2.5.2"
-    jars = Path(conf.get("spark.jars.ivy", str(default))).expanduser() / "jars"
+    jars = ivy_folder(conf) / "jars"
     coordinates = [text.strip() for text in conf.get("spark.jars.packages", "").split(",")]
     missing = []
     for coordinate in filter(None, coordinates):
