@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from dbt.deprecations import reset_deprecations
 
 from tidemark import cli
 from tidemark.errors import ConfigError
@@ -46,12 +48,14 @@ class Shop(ForeignProject):
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path / "home"))
     for name in ("DBT_LOG_PATH", "DBT_TARGET_PATH"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     (tmp_path / "orders").mkdir()
-    return Shop(tmp_path)
+    yield Shop(tmp_path)
+    # dbt counts them for as long as the process lives, and tells the next project
+    reset_deprecations()
 
 
 def test_check__all_models_at_once(shop: Shop) -> None:
