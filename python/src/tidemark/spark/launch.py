@@ -100,20 +100,31 @@ class Start:
 
     Attributes:
         ended: Whether it was.
+        is_awaited: Whether somebody waits for it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_awaited: bool = False) -> None:
         self.ended = False
-        self._lock = threading.Lock()
+        self.is_awaited = is_awaited
+        # a signal may end it in the thread that starts it
+        self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
 
     def popen(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
         """Start the JVM, unless the start was ended before."""
         with self._lock:
-            if self.ended:
-                raise SparkStartError("The start of Spark was interrupted. Run the command again")
+            self.check_not_ended()
             self._process = subprocess.Popen(*arguments, **options)
             return self._process
+
+    def check_not_ended(self) -> None:
+        """Refuse to go on with it after it was ended.
+
+        Raises:
+            SparkStartError: It was.
+        """
+        if self.ended:
+            raise SparkStartError("The start of Spark was interrupted. Run the command again")
 
     def end(self) -> None:
         """End the JVM, if there is one yet; let there be none if not."""
