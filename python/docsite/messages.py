@@ -16,7 +16,7 @@ SOURCES = ("python/src/tidemark", "python/src/dbt")
 #: Errors that no user causes: they are caught in the program, or are a defect of a caller's
 INTERNAL = {"AssertionError", "MacroError", "TypeError", "UnpicklingError", "ValueError"}
 #: Calls that collect the problems of a model, which one error tells together
-PROBLEMS = {"errors.append", "problems.append", "drift.append", "reasons.append"}
+PROBLEMS = {"errors.append", "problems.append", "drift.append", "reasons.append", "Drift"}
 #: Calls that print a warning, and those that print a line of progress
 WARNINGS = {"warehouse.warn", "warn", "logger.warning", "doubts.append"}
 NOTES = {"warehouse.report", "report", "report_line", "say", "notes.append", "self._note"}

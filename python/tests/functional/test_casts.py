@@ -103,7 +103,7 @@ def test_extract(module_project: Any) -> None:
     [row] = session.sql(macros["staged_rows_sql"](cfg, reordered, rows)).collect()
     assert (tuple(row["at"]), row._reject_reason) == ((1, 2, "x"), None)
     [drift] = config_drift(cfg, roles("struct<lat:int>", {}, recorded), recorded)
-    assert f"(declare `data_type: {RECORDED}` for it in the YAML" in drift
+    assert f"(declare `data_type: {RECORDED}` for it in the YAML" in drift.sentence
     # as that message says
     declared = roles("struct<lon:string,lat:bigint,more:int>", {"at": RECORDED}, recorded)
     assert config_drift(cfg, declared, recorded) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tidemark.rules.drift import config_drift
+from tidemark.rules.drift import config_drift, sentences
 
 from ..rendering import load_sql_macros
 from .entities import Entity
@@ -56,7 +56,8 @@ def test_compare(module_project: Any) -> None:
             column["compare_type"] = session.sql(f"select {value} as v").dtypes[0][1]
         rows = session.sql(macros["staged_rows_sql"](cfg, roles, day))
         rows.createOrReplaceTempView(view)
-        return cfg, roles, config_drift(cfg, roles, recorded) if recorded else None
+        drift = sentences(config_drift(cfg, roles, recorded)) if recorded else None
+        return cfg, roles, drift
 
     # a name may be listed before its column is there
     chosen = node(include=["lat", "name", "phone"])

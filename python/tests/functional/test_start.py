@@ -27,6 +27,19 @@ cli()
 """
 
 
+# `tidemark run`, whose Spark starts in a thread of dbt and does not get ready; leaves a file as it waits
+WAITING = """
+import os
+from pathlib import Path
+from tidemark import cli
+from tidemark.spark import launch, session
+waits = Path(os.environ["TIDEMARK_HOME"], "waits")
+session.can_start_early = lambda *_, **__: False
+launch.follow_home = lambda jvm, *_: (waits.touch(), jvm.java.lang.Thread.sleep(600000))
+cli.main()
+"""
+
+
 def start_dbt(project: Any, home: Path, seconds: float) -> subprocess.Popen[str]:
     where = ["--project-dir", str(project.root), "--profiles-dir", str(project.root)]
     return subprocess.Popen(
@@ -83,4 +96,31 @@ def test_interrupted(make_project: Any, tmp_path: Path) -> None:
             pass  # it came while an object was destroyed, where Python swallows it: once more
     assert process.returncode != 0
     assert "py4j" not in said and "Spark" not in said
+    assert not starts(tmp_path)
+
+
+def test_interrupted__while_spark_starts(make_project: Any, tmp_path: Path) -> None:
+    """dbt ends when its threads do, and these wait for Spark."""
+    project = make_project("interrupted_start")
+    project.write("models/one.sql", "select 1 as id")
+    where = ["--project-dir", str(project.root), "--profiles-dir", str(project.root)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAITING, "run", "--target", "ci", *where],
+        env={**os.environ, "TIDEMARK_HOME": str(tmp_path), "TIDEMARK_CLASS_ARCHIVE": "off"},
+        cwd=project.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        while not (tmp_path / "waits").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, said
+    assert "py4j" not in said and "Traceback" not in said
     assert not starts(tmp_path)

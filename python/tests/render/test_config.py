@@ -15,11 +15,13 @@ from tidemark.model.columns import column_meta_problems
 from tidemark.operations.rehash import rehashed_config
 from tidemark.pipeline.row_rules import OF_EVENTS
 from tidemark.rules.drift import (
+    Drift,
     are_gone,
     choice_drift,
     config_drift,
     left_out_columns,
     new_columns,
+    sentences,
     takes_new_log,
 )
 from tidemark.rules.event_roles import sequence_change
@@ -442,13 +444,14 @@ def test_changed_type__names_the_cure() -> None:
     cfg = shop()
     recorded = roles_of(cfg, arrived("id", "name", "total", total="int"))["recorded"]
     roles = roles_of(cfg, arrived("id", "name", "total"), recorded)
-    assert config_drift(cfg, roles, recorded) == [
+    assert sentences(config_drift(cfg, roles, recorded)) == [
         "column `total` was int and is now string in the source (declare `data_type: int` for it "
         "in the YAML: values are cast to it, and one that cannot be is a reject)"
     ]
     # a type that the YAML changed is taken back there
     recorded["columns"][0]["type"] = "string"
-    assert config_drift(cfg, roles, recorded)[0] == ("column `id` was string and is now bigint")
+    drift = config_drift(cfg, roles, recorded)
+    assert drift[0] == Drift("other hashes", "column `id` was string and is now bigint")
 
 
 def test_earlier_extract__lacks_what_came_later() -> None:
@@ -463,18 +466,21 @@ def test_earlier_extract__lacks_what_came_later() -> None:
     assert config_drift(cfg, roles, earlier) == []
     assert roles["recorded"]["lacks"] == ["name", "zip"]
     (drift,) = config_drift(cfg, roles_of(cfg, whole[:3], recorded), recorded)
-    assert drift.startswith("compared column `zip` is no longer in the extract")
+    assert drift.sentence.startswith("compared column `zip` is no longer in the extract")
     # nothing of the settings is to be undone, and no new hashes make up for another key
-    assert are_gone([drift]) and not are_gone([drift, "hash was md5 and is now sha256"])
-    assert not are_gone([]) and takes_new_log(["unique_key was id and is now id, name"])
-    assert not takes_new_log([drift, "hash was md5 and is now sha256"])
-    assert drift.endswith("dbt run-operation rehash --args '{entity: shop, drop: [zip]}'")
+    other = config_drift(
+        {**cfg, "hash": "sha256"}, roles_of(shop(hash="sha256"), whole, recorded), recorded
+    )
+    assert sentences(other) == ["hash was md5 and is now sha256"]
+    assert are_gone([drift]) and not are_gone([]) and not are_gone([drift, *other])
+    assert not takes_new_log([drift, *other])
+    assert drift.sentence.endswith("dbt run-operation rehash --args '{entity: shop, drop: [zip]}'")
     recorded["columns"][3] |= {"role": "ignored", "dropped": True}
     roles = roles_of(cfg, whole, {**recorded, "is_past": True})
     assert config_drift(cfg, roles, recorded) == []
     assert roles["columns"][3]["source_name"] == "zip"
     drift = config_drift(cfg, roles_of(cfg, whole, recorded), recorded)
-    assert drift == ["column `zip` was ignored and is now compared"]
+    assert sentences(drift) == ["column `zip` was ignored and is now compared"]
 
 
 def test_earlier_extract__column_that_is_required_since() -> None:
@@ -498,7 +504,7 @@ def test_earlier_extract__of_before_a_column_was_widened() -> None:
     recorded = roles_of(cfg, arrived(*names, zip="bigint"))["recorded"]
     narrow = arrived(*names, zip="int")
     (drift,) = config_drift(cfg, roles_of(cfg, narrow, recorded), recorded)
-    assert drift.startswith("column `zip` was bigint and is now int in the source")
+    assert drift.sentence.startswith("column `zip` was bigint and is now int in the source")
     earlier = {**recorded, "is_past": True}
     roles = roles_of(cfg, narrow, earlier)
     assert config_drift(cfg, roles, earlier) == []
@@ -555,12 +561,13 @@ def test_drift__spelling_and_order_are_none() -> None:
         assert config_drift(cfg, roles, recorded) == []
         cfg = read(settings, ["name", "total"])
         (drift,) = config_drift(cfg, roles_in(cfg, recorded), recorded)
-        assert drift == "unique_key was id, name and is now name, total"
+        assert drift == Drift("new log", "unique_key was id, name and is now name, total")
+        assert takes_new_log([drift]) and not are_gone([drift])
 
     def drift_of(first: Any, second: Any) -> Any:
         recorded = roles_in(read({**EVENTS, "sequence_by": first}, ["id"]), None)["recorded"]
         cfg = read({**EVENTS, "sequence_by": second}, ["id"])
-        return config_drift(cfg, roles_in(cfg, recorded), recorded)
+        return sentences(config_drift(cfg, roles_in(cfg, recorded), recorded))
 
     assert drift_of("seq", "SEQ") == drift_of(["coalesce(a, b)"], " COALESCE(A, b)") == []
     assert drift_of("`seq`", "Seq") == []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from tidemark.spark.packages import note_resolved, use_resolved
+from tidemark.errors import ConfigError
+from tidemark.spark.packages import check_ivy, ivy_folder, note_resolved, use_resolved
 
 ASKED = {"spark.jars.packages": "io.delta:delta:1.0", "spark.app.name": "a"}
 
@@ -75,3 +77,48 @@ def test_a_version_that_may_change_is_not_noted(
     note = tmp_path / "packages.json"
     note_resolved({"spark.jars.packages": f"io.delta:delta:{version}"}, found, note)
     assert not note.exists()
+
+
+def test_ivy__a_folder_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ivy = tmp_path / "ivy"
+    conf = {**ASKED, "spark.jars.ivy": str(ivy)}
+    check_ivy(conf)
+    assert not ivy.exists()
+    # what another user has fetched
+    (ivy / "cache").mkdir(parents=True)
+    closed = {str(ivy / "cache")}
+    may = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: str(path) not in closed and may(path, mode)
+    )
+    with pytest.raises(ConfigError) as raised:
+        check_ivy(conf)
+    assert str(raised.value) == (
+        f"{ivy / 'cache'} cannot be written, and Spark keeps the jars of spark.jars.packages in "
+        f"{ivy}. Set spark.jars.ivy in server_side_parameters of the profile to a folder of your "
+        "own, or give this user the right to write there"
+    )
+    check_ivy({"spark.jars.ivy": str(ivy)})
+    check_ivy({**conf, "spark.jars.ivySettings": "/etc/ivy.xml"})
+    closed.add(str(tmp_path))
+    with pytest.raises(ConfigError, match=f"{tmp_path} cannot be written"):
+        check_ivy({**conf, "spark.jars.ivy": str(tmp_path / "other" / "ivy")})
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"file cannot be written"):
+        check_ivy({**conf, "spark.jars.ivy": str(tmp_path / "file")})
+
+
+def test_ivy__is_where_java_looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Java does not go by HOME where the user is known."""
+    pwd = pytest.importorskip("pwd")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert ivy_folder({}) == Path(pwd.getpwuid(os.getuid()).pw_dir) / ".ivy2.5.2"
+    assert ivy_folder({"spark.jars.ivy": "~/ivy"}) == tmp_path / "ivy"
+
+    def unknown(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert ivy_folder({}) == tmp_path / ".ivy2.5.2"

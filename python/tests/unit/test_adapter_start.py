@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -128,6 +130,48 @@ def test_nobody_asks__ended_while_it_starts(spark: Spark) -> None:
     # and what became of it is not told to the next command
     spark.may_start.set()
     assert session.get_session({}) is spark.launched[0].session
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+def test_interrupted__while_threads_of_dbt_wait(
+    spark: Spark, monkeypatch: pytest.MonkeyPatch, is_early: bool
+) -> None:
+    """dbt waits for its threads before it ends, and these for Spark: Ctrl-C ends its start."""
+    monkeypatch.setattr(session, "can_start_early", lambda *_, **__: is_early)
+    told: list[str] = []
+
+    def ask() -> None:
+        with pytest.raises(SparkStartError) as raised:
+            session.get_session({})
+        told.append(str(raised.value))
+
+    before = signal.getsignal(signal.SIGINT)
+    with session.session_expected():
+        session.start_session({})
+        thread = threading.Thread(target=ask)
+        thread.start()
+        assert spark.begun.wait(10)
+        while not (session._shared.start and session._shared.start.is_awaited):
+            pass
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        thread.join(10)
+        assert told == ["The start of Spark was interrupted. Run the command again"]
+        # the shell goes on
+        spark.may_start.set()
+        assert session.get_session({}) is spark.launched[0].session
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_interrupted__a_start_that_nobody_waits_for_goes_on(spark: Spark) -> None:
+    with session.session_expected():
+        session.start_session({})
+        assert spark.begun.wait(10)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        time.sleep(0.1)
+        spark.may_start.set()
+        assert session.get_session({}) is spark.launched[0].session
 
 
 def test_nobody_asks__stopped_where_it_has_started(spark: Spark) -> None:

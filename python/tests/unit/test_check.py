@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from dbt.deprecations import reset_deprecations
 
 from tidemark import cli
+from tidemark.errors import ConfigError
 from tidemark.model.options import meant_pattern, option_problems
 from tidemark.run.refused import places_of
 
@@ -37,17 +40,22 @@ class Shop(ForeignProject):
     """The same, checked."""
 
     def check(self, *options: str) -> Result:
-        arguments = ["check", "--project-dir", str(self.root), *options]
+        return self.call("check", *options)
+
+    def call(self, command: str, *options: str) -> Result:
+        arguments = [command, "--project-dir", str(self.root), *options]
         return CliRunner().invoke(cli.cli, arguments, catch_exceptions=False)
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path / "home"))
     for name in ("DBT_LOG_PATH", "DBT_TARGET_PATH"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     (tmp_path / "orders").mkdir()
-    return Shop(tmp_path)
+    yield Shop(tmp_path)
+    # dbt counts them for as long as the process lives, and tells the next project
+    reset_deprecations()
 
 
 def test_check__all_models_at_once(shop: Shop) -> None:
@@ -84,10 +92,103 @@ def test_check__all_models_at_once(shop: Shop) -> None:
     ):
         assert part in result.stdout, part
 
+    chosen = shop.check("--select", "orders", "things", "--exclude", "things")
+    assert (chosen.exit_code, chosen.stdout) == (0, "checked 1 model: no problems\n")
+    assert shop.check("-s", "prices+").stdout.endswith("checked 2 models: 2 with problems\n")
+
     models = {model["name"]: model for model in json.loads(shop.check("--json").stdout)}
     assert models["orders"]["problems"] == []
     assert models["prices"]["materialized"] == "cdc"
     assert len(models["prices"]["problems"]) >= 4
+
+
+TWICE = """
+version: 2
+models:
+  - name: prices
+    config:
+      materialized: cdc
+      unique_key: id
+      meta: {tidemark: {extract: full, location: "orders/{business_date}.csv"}}
+      unique_key: [code]
+    columns:
+      - {name: id, data_type: int}
+      - name: code
+        data_type: string
+        data_type: int
+  - name: plain
+    config: {}
+    description: one
+    config: {materialized: table}
+version: 2
+"""
+
+
+def test_check__keys_that_stand_twice(shop: Shop) -> None:
+    """YAML keeps the last without a word, and what the first said is lost."""
+    shop.write("models/prices.sql", "{{ tidemark.extract() }}")
+    shop.write("models/plain.sql", "select 1 as id")
+    shop.write("models/prices.yml", TWICE)
+    result = shop.check()
+    assert result.exit_code == 1
+
+    def line(key: str, first: int, second: int) -> str:
+        return (
+            f"  - line {second}: the key `{key}` stands on line {first} too, and only the last "
+            "counts. Make them one"
+        )
+
+    assert result.stdout.splitlines() == [
+        "models/prices.yml",
+        line("version", 2, 19),
+        "plain  models/prices.yml",
+        line("config", 16, 18),
+        "prices  models/prices.yml",
+        line("unique_key", 7, 9),
+        line("data_type", 13, 14),
+        "checked 3 models: 2 with problems, and in 1 other place",
+    ]
+    assert shop.check("--select", "orders").exit_code == 0
+
+    merged = TWICE.split("version: 2\n")[1].replace("      unique_key: id\n", "")
+    merged = merged.replace("        data_type: string\n", "").replace("    config: {}\n", "")
+    shop.write("models/prices.yml", merged)
+    assert shop.check().stdout == "checked 2 models: no problems\n"
+    shop.write("models/prices.yml", merged + "    meta: {x: 1, x: 2}\n")
+    said = "  - line 14: the key `x` stands twice, and only the last counts. Make them one"
+    assert said in shop.check().stdout.splitlines()
+    # a mapping may take in several others
+    merged += "    meta: {<<: &a {x: 1}, <<: {y: 2}}\n"
+    shop.write("models/prices.yml", merged)
+    assert shop.check().stdout == "checked 2 models: no problems\n"
+
+
+@pytest.mark.parametrize("command", ["check", "status", "runs", "changes"])
+def test_select__a_name_that_fits_no_model(shop: Shop, command: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        shop.call(command, "--select", "orderz")
+    assert str(raised.value) == (
+        "the selection matches nothing. Correct --select: 'orderz' fits no model. "
+        "Did you mean 'orders'?"
+    )
+
+
+def test_select__of_the_commands_that_read(shop: Shop) -> None:
+    shop.write("models/prices.sql", "{{ tidemark.extract() }}")
+    shop.write("models/plain.sql", "{{ config(materialized='ephemeral') }} select 1 as id")
+    shop.write("models/prices.yml", MODELS.replace("orders", "prices"))
+
+    def names(*options: str) -> list[str]:
+        return [one["entity"] for one in json.loads(shop.call("status", "--json", *options).stdout)]
+
+    assert names() == ["orders", "prices"]
+    assert names("--select", "prices") == names("--exclude", "orders") == ["prices"]
+    assert names("orders", "--select", "prices") == ["orders", "prices"]
+    assert names("--select", "path:models") == ["orders", "prices"]
+    assert shop.call("runs", "--select", "prices").stdout == "there are no commits yet\n"
+    assert shop.call("changes", "--select", "prices").stdout == "nothing was loaded yet\n"
+    with pytest.raises(ConfigError, match=r"the selection has no entity\. Correct --select"):
+        shop.call("status", "--select", "plain")
 
 
 def test_check__settings_without_effect(shop: Shop) -> None:

@@ -411,6 +411,27 @@ def test_cli__status__files_that_no_location_finds(loaded: Path) -> None:
     assert json.loads(call("status", "cities", "--json").stdout)[0]["unmatched"] == said
 
 
+def test_cli__status__tables_of_a_model_that_was_renamed(loaded: Path) -> None:
+    assert "no model" not in call("status").output
+    changed = ("rows_inserted", "rows_updated", "rows_deleted", "rows_rejected")
+    counts = dict.fromkeys(("rows_read", *changed), 1)
+    others = [
+        state(1, "completed", 1, relation=f"{schema}.{name}", entity=name, **counts)
+        for schema, name in (("shop", "towns"), ("shop", "gone"), ("dev", "towns"))
+    ]
+    write(loaded, "tidemark_commits__log", others, "append")
+    write(loaded, "towns", [{"id": 1}])
+    said = (
+        "no model of the project has shop.towns, whose tables and commits remain. A renamed model "
+        "goes on with them by `alias: towns` in its config; else run `dbt run-operation "
+        "drop_entity` while the model is in the project\n"
+    )
+    # the table gone was dropped, and dev may be a clone's
+    assert call("status").output.endswith(said)
+    assert "towns" not in call("status", "cities").output
+    assert "towns" not in call("status", "--json").output
+
+
 def test_cli__runs(loaded: Path) -> None:
     rows = json.loads(call("runs", "--json").stdout)
     assert [(row["commit_id"], row["state"]) for row in rows] == [

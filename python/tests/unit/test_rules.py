@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tidemark.errors import TidemarkError
+from tidemark.rules.drift import Drift
 
 from ..macros import ROOT, load_macros
 
@@ -88,7 +89,9 @@ def whole(name: str, arguments: list[Any]) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """A result with lists in place of tuples."""
+    """A result with lists in place of tuples; a drift as the macro told it."""
+    if isinstance(value, Drift):
+        return value.sentence
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
     return [plain(each) for each in value] if isinstance(value, list | tuple) else value

@@ -555,6 +555,57 @@ def test_run_dates__nothing_is_selected(monkeypatch: pytest.MonkeyPatch) -> None
     assert said == "[1/1] 2026-03-04  nothing was run: the selection matches nothing\n"
 
 
+class Lister(Invoker):
+    """An invoker whose dbt finds the models orders and items by their names, and runs none."""
+
+    def parse(self) -> bool:
+        nodes = {
+            name: SimpleNamespace(name=name, resource_type="model", language="sql", config=None)
+            for name in ("orders", "items")
+        }
+        self._manifest = SimpleNamespace(nodes=nodes)
+        return True
+
+    def run_date(self, date: dt.date | None, **_: Any) -> Outcome:
+        return Outcome(True, started=True)
+
+    def _invoke(self, command: list[str], manifest: Any = None, listener: Any = None) -> Any:
+        assert command[:2] == ["ls", "--select"] and "--exclude" not in command
+        found = [one for one in self._manifest.nodes if one == command[2].strip("+")]
+        return SimpleNamespace(success=True, exception=None, result=found)
+
+
+@pytest.mark.parametrize(
+    ("select", "exclude", "said"),
+    [
+        (["orderz"], [], "'orderz' fits no model. Did you mean 'orders'?"),
+        (["1+orderz+"], [], "'1+orderz+' fits no model. Did you mean 'orders'?"),
+        (["orderz xyz"], [], "'orderz' fits no model. Did you mean 'orders'? 'xyz' fits no model."),
+        (["orders,xyz"], [], "'xyz' fits no model."),
+        # something is there, of which nothing is to do
+        (["orders"], ["orders"], None),
+        (["orders", "xyz"], ["orders"], None),
+        (["state:modified"], [], None),
+        (["state:modified+,orders"], [], None),
+        ([], ["orders", "items"], None),
+    ],
+)
+def test_run_dates__a_name_that_fits_no_model(
+    select: list[str], exclude: list[str], said: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidemark.run.invoke.Invoker", Lister)
+    monkeypatch.setattr("tidemark.run.invoke.fresh_copy", lambda manifest: manifest)
+    monkeypatch.setattr("tidemark.read.project.remember_project", lambda *_: None)
+    talk = Console(file=io.StringIO(), width=200)
+    options = RunOptions(dates=days("2026-03-04", "2026-03-05"), select=select, exclude=exclude)
+    code = run_dates(options, talk, talk)
+    told = talk.file.getvalue()  # type: ignore[attr-defined]
+    assert "nothing was run: the selection matches nothing" in told
+    assert code == (0 if said is None else 2)
+    if said is not None:
+        assert told.endswith(f"Correct --select: {said}\n") and told.count("\n") == 1
+
+
 @pytest.mark.parametrize(("full_refresh", "ran"), [(True, 1), (False, 3)])
 def test_run_dates__no_log_no_dates_after_it(
     full_refresh: bool, ran: int, monkeypatch: pytest.MonkeyPatch

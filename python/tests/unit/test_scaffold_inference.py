@@ -12,7 +12,7 @@ import pytest
 
 from tidemark.errors import ConfigError
 from tidemark.scaffold.inference import Column, infer_column, infer_json_column
-from tidemark.scaffold.keys import count_key_problems, propose_key
+from tidemark.scaffold.keys import NearKey, count_key_problems, nearest_to_key, propose_key
 from tidemark.scaffold.locations import check_date, find_extract, put_placeholders
 from tidemark.scaffold.samples import read_sample
 
@@ -180,6 +180,25 @@ def test_propose_key__nothing_is_unique() -> None:
 def test_propose_key__null_is_no_key_and_equal_rows_count_once() -> None:
     assert key_of("t", id=["", "1", "2"], ref=["a", "b", "c"]) == ("ref",)
     assert key_of("t", id=["1", "1", "2"], ref=["a", "a", "c"]) == ("id",)
+
+
+def near_of(entity: str, **columns: list[str]) -> NearKey | None:
+    inferred = [infer_column(name, values) for name, values in columns.items()]
+    return nearest_to_key(inferred, list(zip(*columns.values(), strict=True)), entity)
+
+
+def test_nearest_to_key() -> None:
+    flags = {"flag": ["true", "true", "true", "false"], "v": ["x", "y", "z", "u"]}
+    found = near_of("t", name=["a", "a", "a", "b"], id=["1", "2", "3", "3"], **flags)
+    assert found == NearKey("v", 0, 0, None)
+    flags["v"] = ["x", "x", "x", "x"]
+    # rows that are equal as a whole count once
+    found = near_of("t", name=["a", "a", "a", "b"], id=["1", "3", "3", "3"], **flags)
+    assert found == NearKey("id", 1, 0, "3")
+    # of two that are as near the likelier name
+    found = near_of("t", name=["a", "b", "c", "c"], code=["1", "2", "", "4"], **flags)
+    assert found == NearKey("code", 0, 1, None)
+    assert near_of("t", flag=flags["flag"]) is None
 
 
 def test_count_key_problems() -> None:

@@ -323,6 +323,16 @@ def test_init__parquet_without_pyarrow(init: Init, monkeypatch: pytest.MonkeyPat
         ("a.xlsx", b"?", "add --format"),
         ("a.csv", b"id,v\n", "no rows, so no key"),
         ("a.csv", b"id,v\n1,a\n1,b\n", "name the key with --key|chosen"),
+        (
+            "a.csv",
+            b"id,v\n1,\n2,\n2,0.5\n3,\n",
+            "sample. The nearest is id, with 1 row with a value of an earlier row, such as 2: name",
+        ),
+        (
+            "a.csv",
+            b"phone,v\n1,\n2,\n2,0.5\n,0.5\n",
+            "phone, with 1 row with a value of an earlier row and 1 row without a value: name",
+        ),
         ("a.json", b"", "is empty"),
         ("a.json", b'[{"id": 1}]\n', "line 1 is not a JSON object.*an array"),
         ("a.json", b'{\n  "id": 1\n}\n', "line 1 is not a JSON object.*spread over lines"),

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tidemark.spark import tables_of_load
+from tidemark.spark import catalog, tables_of_load
+from tidemark.spark.catalog import table_folder
 from tidemark.spark.tables_of_load import catalog_table, forget_tables, remembered_tables
 
 
@@ -68,3 +69,16 @@ def test_outside_of_one(catalogue: Catalogue) -> None:
     assert [*seen, catalogue.of("orders")] == ["another"] * 2
     del catalogue.tables["shop.orders"]
     assert catalogue.of("orders") is None
+
+
+def test_table_folder(catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a table the catalogue knows where it lies; of one to come, where it would."""
+    monkeypatch.setattr(catalog, "local_folder", lambda _, folder: folder)
+    monkeypatch.setattr(catalog, "folder_to_come", lambda _, *name: f"by default {name}")
+    monkeypatch.setitem(catalogue.tables, "shop.orders", SimpleNamespace(location=lambda: "/there"))
+    with remembered_tables():
+        found = [table_folder(catalogue.session, "shop", name) for name in ("orders", "orders")]
+        assert (found, catalogue.asked) == (["/there"] * 2, 1)
+        assert table_folder(catalogue.session, "shop", "items") == (
+            "by default ('shop', 'items', None)"
+        )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from glob import has_magic
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, cast
 
+from tidemark.check.doubled import doubled_keys
 from tidemark.check.named import missing_files, unknown_macros
 from tidemark.console import meant
 from tidemark.engine.covers import why_not_read
@@ -43,8 +44,8 @@ class Checked:
     """A model and what is wrong with it.
 
     Attributes:
-        name: The model.
-        materialized: How it is materialized.
+        name: The model; empty where the problems are of a file.
+        materialized: How it is materialized; empty of what is no model.
         path: Its property file where it has one, else its own file; from the project's folder.
         problems: Sentences that say what to mend; none if all is right.
         remarks: Sentences about what is right, but may not do what it says.
@@ -58,7 +59,12 @@ class Checked:
 
 
 def checked_models(
-    manifest: Any, variables: Mapping[str, Any], root: Path, *, has_session: bool
+    manifest: Any,
+    variables: Mapping[str, Any],
+    root: Path,
+    *,
+    has_session: bool,
+    only: Collection[str] | None = None,
 ) -> list[Checked]:
     """Judge every model of ours, as a run would before it asks Spark.
 
@@ -67,6 +73,7 @@ def checked_models(
         variables: The project's, of its file and of the command.
         root: The project's folder.
         has_session: Whether the profile has Spark in dbt's own process.
+        only: The ids of the models to judge. Default: all.
 
     Returns:
         The models by path and name.
@@ -77,12 +84,15 @@ def checked_models(
     lake_format = "iceberg" if is_iceberg else "delta"
     known = _materializations(manifest)
     macros = {one.name for one in manifest.macros.values() if one.package_name == _PACKAGE}
+    doubled = doubled_keys(root)
     found = []
     for node in nodes.values():
         kind = str(node["config"].get("materialized"))
-        if node["resource_type"] != "model":
+        if node["resource_type"] != "model" or (only is not None and node["unique_id"] not in only):
             continue
-        unknown = tuple(unknown_macros(node, macros))
+        is_own = node["package_name"] == manifest.metadata.project_name
+        twice = doubled.pop((_path(node), node["name"]), ()) if is_own else ()
+        unknown = (*twice, *unknown_macros(node, macros))
         if kind in known and kind not in _READERS:
             if _EXTRACT in node["depends_on"]["macros"]:
                 unknown = (_not_read(kind, node, manifest), *unknown)
@@ -90,7 +100,8 @@ def checked_models(
                 found.append(Checked(node["name"], kind, _path(node), unknown))
             continue
         if kind not in known:
-            found.append(Checked(node["name"], kind, _path(node), (_no_such(kind, known),)))
+            problems = (_no_such(kind, known), *twice)
+            found.append(Checked(node["name"], kind, _path(node), problems))
             continue
         more = {"scd2": (nodes,), "shred": (has_session,)}.get(kind, ())
         config, problems = _judged(_READERS[kind], node, lake_format, *more)
@@ -101,6 +112,9 @@ def checked_models(
             odd_sql = _odd_sql(config, node["columns"])
             remarks = (*_remarks(kind, config, node), *_no_folder(root, node), *odd_sql)
         found.append(Checked(node["name"], kind, _path(node), problems, remarks))
+    if only is None:
+        # what stands outside of models, or in one that is disabled
+        found += [Checked(name, "", path, said) for (path, name), said in doubled.items()]
     return sorted(found, key=lambda one: (one.path, one.name))
 
 

@@ -12,7 +12,7 @@ from tidemark.pipeline.given import declared_types, pepper_of
 from tidemark.pipeline.tables import has_rows
 from tidemark.pipeline.warehouse import Warehouse
 from tidemark.rules.batches import fills_of_schemas, is_within
-from tidemark.rules.drift import choice_drift, config_drift, is_retagged
+from tidemark.rules.drift import choice_drift, config_drift, is_retagged, sentences
 from tidemark.rules.event_roles import (
     check_known_columns,
     check_new_columns,
@@ -84,7 +84,7 @@ def roles_of_stretch(
     pepper = pepper_of(warehouse, cfg, roles)
     roles = {**roles, "recorded": {**roles["recorded"], **pepper}}
     if recorded:
-        drift = config_drift(cfg, roles, recorded) + choice_drift(roles, recorded)
+        drift = sentences(config_drift(cfg, roles, recorded)) + choice_drift(roles, recorded)
         check_drift(cfg, drift, ANEW)
     check_known_columns(cfg, roles, found, recorded)
     unsigned = _check_unsigned(warehouse, opened, roles, recorded)

@@ -30,7 +30,7 @@ from tidemark.pipeline.tables import alters_tables, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers
 from tidemark.rules.column_roles import PARTIAL
-from tidemark.rules.drift import are_gone, config_drift, left_out_columns, takes_new_log
+from tidemark.rules.drift import are_gone, config_drift, left_out_columns, sentences, takes_new_log
 from tidemark.shapes.load import Derived, Figures, Load, Logged, Source, Staged
 from tidemark.shapes.opened import Commit, Opened, RelationName, Relations
 from tidemark.shapes.roles import Roles
@@ -128,13 +128,13 @@ def _roles_of_extract(warehouse: Warehouse, opened: Opened, source: Source) -> R
     if recorded:
         drift = config_drift(cfg, roles, recorded, origin)
         if are_gone(drift):
-            lines = "\n  - ".join(drift)
+            lines = "\n  - ".join(sentences(drift))
             raise DataError(
                 f"{cfg['entity']}: the extract lacks columns that the log has; nothing was written"
                 f"\n  - {lines}\nDeliver the columns again, or do what is said beside each"
             )
         rehash = f"{_OTHER_HASHES}'{{entity: {cfg['entity']}}}'"
-        check_drift(cfg, drift, _NEW_LOG if takes_new_log(drift) else rehash)
+        check_drift(cfg, sentences(drift), _NEW_LOG if takes_new_log(drift) else rehash)
     return roles
 
 

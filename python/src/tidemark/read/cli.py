@@ -19,16 +19,20 @@ from tidemark.failures import Failure, read_failures, succeeded_at
 from tidemark.home import tidemark_home
 from tidemark.options import (
     count_option,
+    exclude_option,
     profiles_dir_option,
     project_dir_option,
+    select_option,
     target_option,
     vars_option,
 )
 from tidemark.printable import counted
+from tidemark.project import NOT_PARSED
 from tidemark.read import show
 from tidemark.read.commits import Commit, by_relation, of_models, read_commits
 from tidemark.read.mirrors import mirrors_of
 from tidemark.read.near_misses import describe_misses, near_misses
+from tidemark.read.orphans import orphans_note, orphans_of
 from tidemark.read.project import Entity, KnownProject, known_project
 from tidemark.read.rejects import described_rejects, reject_rows
 from tidemark.read.status import Seen, Status, landed_dates, loaded_of, status_of
@@ -58,6 +62,12 @@ def reading(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def choosing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command names of entities, and dbt's selection, which are all by default."""
+    names = click.argument("names", metavar="[ENTITY]...", nargs=-1)
+    return names(select_option(exclude_option(command)))
+
+
 @click.command(
     epilog=READ
     + """
@@ -65,26 +75,32 @@ def reading(command: Callable[..., Any]) -> Callable[..., Any]:
 Examples:
   tidemark status
   tidemark status airports fuel_prices --json
+  tidemark status --select tag:daily
 """
 )
-@click.argument("names", metavar="[ENTITY]...", nargs=-1)
+@choosing
 @reading
 def status(names: Sequence[str], as_json: bool, **where: Any) -> None:
     """Show the state of each entity.
 
     A line per entity has the last date, the time of its load, the rows, and what the last load
     changed. The lines below say what is to do: dates that landed and are not loaded, missing
-    dates, open rejects, commits in flight, and unread changes.
+    dates, open rejects, commits in flight, and unread changes. The last line names tables that no
+    model has any more.
     """
     project, tables = open_project(where)
-    chosen = chosen_entities(project, names)
-    found = statuses_of(project, tables, chosen, read_commits(tables))
+    chosen = selected_entities(project, names, where)
+    commits = read_commits(tables)
+    found = statuses_of(project, tables, chosen, commits)
     if as_json:
         _print_json(asdict(one) for one in found)
     elif not found:
         click.echo("the project has no entities yet: tidemark init --help")
     else:
         show.show_statuses(found, dt.datetime.now(dt.UTC), stdout_console())
+    is_all = not (names or where["select"] or where["exclude"])
+    if is_all and not as_json and (orphans := orphans_of(project, tables, commits)):
+        click.echo(orphans_note(orphans))
 
 
 @click.command(
@@ -96,7 +112,7 @@ Examples:
   tidemark runs airports --limit 50
 """
 )
-@click.argument("names", metavar="[ENTITY]...", nargs=-1)
+@choosing
 @count_option("--limit", 20, "Show at most so many commits and failed runs.")
 @reading
 def runs(names: Sequence[str], limit: int, as_json: bool, **where: Any) -> None:
@@ -105,7 +121,9 @@ def runs(names: Sequence[str], limit: int, as_json: bool, **where: Any) -> None:
     The seconds of a commit are a part of the seconds that `tidemark run` shows for the model.
     """
     project, tables = open_project(where)
-    relations = [entity.relation for entity in chosen_entities(project, names)] if names else None
+    is_all = not (names or where["select"] or where["exclude"])
+    chosen = selected_entities(project, names, where)
+    relations = None if is_all else [entity.relation for entity in chosen]
     failures = [
         failure
         for failure in read_failures(tidemark_home())
@@ -198,7 +216,7 @@ Examples:
   tidemark changes airports --date 2026-03-04 --samples 10
 """
 )
-@click.argument("names", metavar="[ENTITY]...", nargs=-1)
+@choosing
 @click.option(
     "--date",
     "--business-date",
@@ -219,7 +237,8 @@ def changes(
         if re.fullmatch(r"\d{4}-\d\d-\d\d", name):
             raise ConfigError(f"{name} is no entity but a date: write --date {name}")
     project, tables = open_project(where)
-    chosen = [one for one in chosen_entities(project, names) if names or one.kind == "cdc"]
+    selected = selected_entities(project, names, where)
+    chosen = [one for one in selected if names or one.kind == "cdc"]
     commits, now = read_commits(tables), dt.datetime.now(dt.UTC)
     known, found, unread = by_relation(commits), [], []
     for one in chosen:
@@ -336,6 +355,38 @@ def chosen_entities(project: KnownProject, names: Iterable[str]) -> list[Entity]
                 f"lists.{hint}"
             )
     return [project.entities[name] for name in wanted or project.entities]
+
+
+def selected_entities(
+    project: KnownProject, names: Iterable[str], where: Mapping[str, Any]
+) -> list[Entity]:
+    """Return the entities of these names and of dbt's selection; all if there is neither.
+
+    Args:
+        project: The project.
+        names: What was named.
+        where: The options of `choosing` and `reading`.
+
+    Raises:
+        ConfigError: There is no such entity, dbt does not understand the selection, or it has none.
+    """
+    if not where["select"] and not where["exclude"]:
+        return chosen_entities(project, names)
+    from tidemark.run.invoke import Invoker
+
+    select, exclude = [*names, *where["select"]], list(where["exclude"])
+    options = replace(options_of(dict(where)), select=select, exclude=exclude)
+    invoker = Invoker(options, Console(stderr=True))
+    if not invoker.parse():
+        raise ConfigError(NOT_PARSED)
+    relations = {f"{node.schema}.{node.alias}" for node in invoker.selected()}
+    found = [one for one in project.entities.values() if one.relation in relations]
+    if not found:
+        raise ConfigError(
+            invoker.why_not_matched()
+            or "the selection has no entity. Correct --select or --exclude"
+        )
+    return found
 
 
 def _seen(project: KnownProject, tables: Tables, entity: Entity, own: Sequence[Commit]) -> Seen:

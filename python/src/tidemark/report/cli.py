@@ -16,7 +16,14 @@ from tidemark.diff.columns import Asked
 from tidemark.errors import ConfigError
 from tidemark.home import tidemark_home, write_private
 from tidemark.options import days_option
-from tidemark.read.cli import chosen_entities, open_project, reading, statuses_of
+from tidemark.read.cli import (
+    choosing,
+    chosen_entities,
+    open_project,
+    reading,
+    selected_entities,
+    statuses_of,
+)
 from tidemark.read.commits import read_commits
 from tidemark.read.project import KnownProject
 from tidemark.report.collect import collected
@@ -36,7 +43,7 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("names", metavar="[ENTITY]...", nargs=-1)
+@choosing
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -77,7 +84,7 @@ def report(
         click.echo(json.dumps(Report.model_json_schema(), indent=2))
         return
     project, tables = open_project(where)
-    chosen = chosen_entities(project, names)
+    chosen = selected_entities(project, names, where)
     keys = [_key(project, text) for text in key_texts]
     commits = read_commits(tables)
     now = dt.datetime.now(dt.UTC)

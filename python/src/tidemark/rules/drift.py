@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from tidemark.rules.types import wider_type
@@ -25,35 +26,50 @@ FIXED = {
 }
 _BY_REHASH = ("hash", "recipe")
 
+Kind = Literal["gone", "new log", "other hashes"]
+"""What makes up for a drift: the column that the extract lacks, a new log, or other hashes."""
 
-_GONE = "is no longer in the extract"
+
+@dataclass(frozen=True)
+class Drift:
+    """Something that changed and cannot.
+
+    Attributes:
+        kind: What makes up for it.
+        sentence: What changed, and what to do.
+    """
+
+    kind: Kind
+    sentence: str
 
 
-def are_gone(drift: Sequence[str]) -> bool:
+def are_gone(drift: Sequence[Drift]) -> bool:
     """Say whether all that differs is columns that the extract lacks: no setting was changed."""
-    return bool(drift) and all(_GONE in one for one in drift)
+    return bool(drift) and all(one.kind == "gone" for one in drift)
 
 
-def takes_new_log(drift: Sequence[str]) -> bool:
+def takes_new_log(drift: Sequence[Drift]) -> bool:
     """Say whether something changed that no new hashes make up for, such as the key.
 
     Example:
-        >>> takes_new_log(["unique_key was id and is now id, name"]), takes_new_log(["hash was …"])
+        >>> takes_new_log([Drift("new log", "extract was …")]), takes_new_log([])
         (True, False)
     """
-    labels = [label for name, label in FIXED.items() if name not in _BY_REHASH]
-    return any(
-        one.startswith((*(f"{label} was " for label in labels), "scope was")) for one in drift
-    )
+    return any(one.kind == "new log" for one in drift)
 
 
-def config_drift(cfg: Settings, roles: Roles, recorded: Recorded, origin: str = "") -> list[str]:
-    """Return what changed and cannot: sentences, each of which says what to do.
+def sentences(drift: Iterable[Drift]) -> list[str]:
+    """Return what a message says of it."""
+    return [one.sentence for one in drift]
+
+
+def config_drift(cfg: Settings, roles: Roles, recorded: Recorded, origin: str = "") -> list[Drift]:
+    """Return what changed and cannot.
 
     Nothing is written where there are some.
 
     Example:
-        >>> config_drift(cfg, roles, recorded)
+        >>> sentences(config_drift(cfg, roles, recorded))
         ['unique_key was id and is now id, name']
 
     Args:
@@ -62,30 +78,37 @@ def config_drift(cfg: Settings, roles: Roles, recorded: Recorded, origin: str = 
         recorded: What the last commit was made with.
         origin: Which extract it is, such as ` of 2026-03-04 (orders.csv)`.
     """
-    now, drift = roles["recorded"], []
+    now = roles["recorded"]
+    drift: list[Drift] = []
     for name, label in FIXED.items():
         before, after = recorded.get(name, ""), now.get(name, "")
         # full, scoped and delta may follow each other
         may_change = name == "extract" and "events" not in (before, after)
         if str(before).lower() != str(after).lower() and not may_change:
-            drift.append(f"{label} was {shown(before)} and is now {shown(after)}")
+            kind: Kind = "other hashes" if name in _BY_REHASH else "new log"
+            drift.append(Drift(kind, f"{label} was {shown(before)} and is now {shown(after)}"))
     before, after = recorded.get("sequence_by", []), now.get("sequence_by", [])
     if _spelt_alike(before) != _spelt_alike(after):
         arrival = "the order of arrival"
-        drift.append(
-            f"sequence_by was {shown(before) or arrival} and is now {shown(after) or arrival}"
-        )
+        was, is_now = shown(before) or arrival, shown(after) or arrival
+        drift.append(Drift("other hashes", f"sequence_by was {was} and is now {is_now}"))
     before, after = recorded.get("scope", []), now.get("scope", [])
     if before and sorted(map(str.lower, before)) != sorted(map(str.lower, after)):
         drift.append(
-            f"scope was by {shown(before)} and is now by {shown(after)}, but dates were loaded "
-            "by the old scope"
+            Drift(
+                "new log",
+                f"scope was by {shown(before)} and is now by {shown(after)}, but dates were loaded "
+                "by the old scope",
+            )
         )
     peppers = now.get("pepper"), recorded.get("pepper")
     if all(peppers) and peppers[0] != peppers[1]:
         drift.append(
-            "the pepper (TIDEMARK_PEPPER) differs from the one that the stored hashes were "
-            "made with"
+            Drift(
+                "other hashes",
+                "the pepper (TIDEMARK_PEPPER) differs from the one that the stored hashes were "
+                "made with",
+            )
         )
     columns = {column["name"]: column for column in reversed(recorded["columns"])}
     for column in roles["columns"]:
@@ -96,15 +119,20 @@ def config_drift(cfg: Settings, roles: Roles, recorded: Recorded, origin: str = 
 
 def _column_drift(
     cfg: Settings, column: Column, known: RecordedColumn, recorded: Recorded, origin: str
-) -> list[str]:
-    name, role, drift = column["name"], column_role(column), []
+) -> list[Drift]:
+    name, role = column["name"], column_role(column)
+    gone: list[Drift] = []
+    drift: list[str] = []
     is_gone = column["source_type"] is None and role == "compared" and cfg["extract"] != "events"
     if is_gone and name.lower() not in recorded.get("not_yet", []):
-        drift.append(
-            f"compared column `{name}` {_GONE}{origin}. If NULL is its value "
-            f"now, select `cast(null as {known['type']}) as {name}` in the model's SQL. "
-            "If the column is gone for good: dbt run-operation rehash --args "
-            f"'{{entity: {cfg['entity']}, drop: [{name}]}}'"
+        gone.append(
+            Drift(
+                "gone",
+                f"compared column `{name}` is no longer in the extract{origin}. If NULL is its "
+                f"value now, select `cast(null as {known['type']}) as {name}` in the model's SQL. "
+                "If the column is gone for good: dbt run-operation rehash --args "
+                f"'{{entity: {cfg['entity']}, drop: [{name}]}}'",
+            )
         )
     if role != known["role"] and "key" not in (role, known["role"]):
         drift.append(f"column `{name}` was {known['role']} and is now {role}")
@@ -127,7 +155,7 @@ def _column_drift(
             f"column `{name}` was {known['type']} and is now {column['type']}"
             + ("" if name.lower() in declared else cure)
         )
-    return drift
+    return gone + [Drift("other hashes", sentence) for sentence in drift]
 
 
 def choice_drift(roles: Roles, recorded: Recorded) -> list[str]:

@@ -204,6 +204,13 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
             )
         seconds = time.monotonic() - started
         verdict = "done" if outcome.success else "FAILED"
+        if outcome.success and not outcome.results and number == 1:
+            why_not = invoker.why_not_matched()
+            if why_not is not None:
+                talk.print(
+                    f"nothing was run: {why_not}", highlight=False, markup=False, soft_wrap=True
+                )
+                return 2
         if outcome.interrupted:
             verdict = "interrupted: what was committed stays. Run the command again to go on"
         elif outcome.success and not outcome.results:

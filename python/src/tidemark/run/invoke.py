@@ -27,6 +27,7 @@ from tidemark.run.nodes import (
     is_python,
     needs_pepper,
     some_models,
+    unmatched_reason,
 )
 from tidemark.run.options import RunOptions, command_line, common_options, selection
 from tidemark.run.report import ModelResult
@@ -38,6 +39,8 @@ _CHANGES = "tidemark changes "
 _COMMIT = "tidemark commit "
 # the methods of dbt-spark's own adapter that have nowhere to run Python
 _NO_PYTHON = ("thrift", "session")
+# criteria of dbt that fit what an earlier run or another state makes of the project
+_OF_STATE = re.compile(r"@?(?:\d*\+)?(?:state|result|source_status):")
 
 
 @dataclass
@@ -218,6 +221,29 @@ class Invoker:
             raise ConfigError(str(listed.exception or "dbt could not list the selected models"))
         chosen = re.findall(r'"unique_id": "([^"]+)"', "\n".join(listed.result or []))
         return [self._manifest.nodes[one] for one in chosen if one in self._manifest.nodes]
+
+    def why_not_matched(self) -> str | None:
+        """Return a sentence if nothing in the project fits --select; None if something does.
+
+        What changed or failed (`state:modified`) may be nothing at all: that is no mistake.
+        """
+        missing = []
+        for word in " ".join(self._options.select).split():
+            parts = [one for one in word.split(",") if not _OF_STATE.match(one)]
+            bad = next((one for one in parts if not self._matches(one)), None)
+            if bad is None:
+                return None
+            missing.append(bad)
+        return unmatched_reason(missing, self._manifest) if missing else None
+
+    def _matches(self, criterion: str) -> bool:
+        """Say whether dbt finds anything by one criterion; True too if it cannot tell."""
+        command = ["ls", "--select", criterion, *common_options(self._options, None)]
+        muted, self._muted = self._muted, True  # dbt prints what it lists
+        listed = self._invoke(command, manifest=fresh_copy(self._manifest))
+        self._muted = muted
+        _check_interrupted(listed)
+        return not listed.success or bool(listed.result)
 
     def session(self) -> Any:
         """Return the Spark session of this process, started if need be.

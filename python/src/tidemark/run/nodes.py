@@ -6,7 +6,12 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+from tidemark.console import nearest
 from tidemark.errors import ConfigError
+
+_RUN = ("model", "seed", "snapshot")
+# what dbt takes around a name for the nodes above and below it
+_AROUND = re.compile(r"^@?(?:\d*\+)?|(?:\+\d*)?$")
 
 
 def is_python(node: Any) -> bool:
@@ -34,6 +39,19 @@ def some_models(selected: list[Any]) -> list[Any]:
     if not selected:
         raise ConfigError("the selection matches no model. Correct --select or --exclude")
     return selected
+
+
+def unmatched_reason(criteria: Collection[str], manifest: Any) -> str:
+    """Return a sentence about criteria of --select that nothing fits, with the nearest names.
+
+    Args:
+        criteria: As they were typed, such as `orderz+`.
+        manifest: dbt's.
+    """
+    names = {node.name for node in manifest.nodes.values() if node.resource_type in _RUN}
+    near = {one: nearest(_AROUND.sub("", one), sorted(names)) for one in criteria}
+    said = " ".join(f"{one!r} fits no model.{hint}" for one, hint in near.items())
+    return f"the selection matches nothing. Correct --select: {said}"
 
 
 def dated_location(node: Any) -> str | None:

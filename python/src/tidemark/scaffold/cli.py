@@ -15,7 +15,7 @@ import click
 
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.home import project_above
-from tidemark.printable import counted, one_line
+from tidemark.printable import counted, one_line, shortened
 from tidemark.project import (
     is_jinja,
     mappings_in,
@@ -25,7 +25,7 @@ from tidemark.project import (
     property_files,
     read_properties,
 )
-from tidemark.scaffold.keys import count_key_problems, propose_key
+from tidemark.scaffold.keys import count_key_problems, nearest_to_key, propose_key
 from tidemark.scaffold.locations import Extract, check_date, find_extract
 from tidemark.scaffold.new_project import package, project_files, write_project
 from tidemark.scaffold.properties import (
@@ -37,6 +37,7 @@ from tidemark.scaffold.samples import Format, Sample, read_sample
 from tidemark.scaffold.schema import event_schema_text, schema_text
 
 DEFAULT_ROWS = 100_000
+_WIDEST_EXAMPLE = 40
 _PERSONAL = re.compile(r"(?i)e?mail|phone|mobile|ssn|passport|iban|birth|salary")
 
 
@@ -398,7 +399,8 @@ def _choose_keys(entity: str, sample: Sample, wanted: Sequence[str]) -> tuple[li
     proposal = propose_key(sample.columns, sample.rows, entity)
     if not proposal.columns:
         raise ConfigError(
-            "no 1, 2 or 3 columns are unique and never NULL in the sample: name the key with --key"
+            "no 1, 2 or 3 columns are unique and never NULL in the "
+            f"sample{_nearest_key(entity, sample)}: name the key with --key"
         )
     why = "unique and never NULL in the sample"
     if len(proposal.columns) > 1:
@@ -409,6 +411,21 @@ def _choose_keys(entity: str, sample: Sample, wanted: Sequence[str]) -> tuple[li
     if len(sample.rows) < 20:
         why += f"; only {counted(len(sample.rows), 'row')}, so a guess"
     return list(proposal.columns), why
+
+
+def _nearest_key(entity: str, sample: Sample) -> str:
+    """Return which column is nearest to a key, and what keeps it from being one."""
+    near = nearest_to_key(sample.columns, sample.rows, entity)
+    if near is None:
+        return ""
+    why = []
+    if near.repeated:
+        text = shortened(one_line(str(near.example)), _WIDEST_EXAMPLE)
+        example = "" if _PERSONAL.search(near.column) else f", such as {text}"
+        why.append(f"{counted(near.repeated, 'row')} with a value of an earlier row{example}")
+    if near.nulls:
+        why.append(f"{counted(near.nulls, 'row')} without a value")
+    return f". The nearest is {near.column}, with {' and '.join(why)}" if why else ""
 
 
 def _from_source(place: _Place, source: str, keys: Sequence[str], extract: str) -> _Model:

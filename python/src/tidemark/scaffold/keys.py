@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
@@ -85,6 +86,51 @@ def propose_key(
                 names = [tuple(columns[i].name for i in sorted(indexes)) for indexes in found]
                 return KeyProposal(names[0], tuple(names[1:]))
     return KeyProposal((), ())
+
+
+@dataclass(frozen=True)
+class NearKey:
+    """The column that is nearest to a key.
+
+    Attributes:
+        column: Its name.
+        repeated: How many rows have a value that a row before them has.
+        nulls: How many rows have no value.
+        example: A value that several rows have; None if there is none.
+    """
+
+    column: str
+    repeated: int
+    nulls: int
+    example: Hashable
+
+
+def nearest_to_key(
+    columns: Sequence[Column], rows: Sequence[Sequence[Hashable]], entity: str = ""
+) -> NearKey | None:
+    """Return the column with the fewest rows that keep it from being a key; None if none can be.
+
+    Args:
+        columns: The sample's columns.
+        rows: Its rows; rows that are equal in all columns count once.
+        entity: Name of the model.
+    """
+    unique_rows = list(dict.fromkeys(tuple(row) for row in rows))
+    found: list[tuple[int, int, NearKey]] = []
+    for index, column in enumerate(columns):
+        if _NEVER_A_KEY.match(column.data_type):
+            continue
+        counts = Counter(row[index] for row in unique_rows)
+        nulls = sum(counts.pop(value) for value in list(counts) if _is_null(value))
+        repeated = counts.total() - len(counts)
+        example = counts.most_common(1)[0][0] if repeated else None
+        near = NearKey(column.name, repeated, nulls, example)
+        found.append((nulls + repeated, _rank(column, entity, first=index == 0), near))
+    return min(found, key=lambda one: one[:2])[2] if found else None
+
+
+def _is_null(value: Hashable) -> bool:
+    return value is None or not str(value).strip()
 
 
 def count_key_problems(

@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from tidemark.rules.quoted import back_ticked
 from tidemark.spark.cached import forget_cached
-from tidemark.spark.files import each
+from tidemark.spark.files import each, folder_to_come, local_folder
 from tidemark.spark.messages import readable_error
 from tidemark.spark.tables_of_load import catalog_table
 
@@ -60,6 +60,14 @@ def column_names(session: SparkSession, schema: str, name: str) -> list[str]:
     """Return the names of the columns of a view, as it was made; none if it is not there."""
     found = catalog_table(session, schema, name)
     return [] if found is None else list(found.schema().fieldNames())
+
+
+def table_folder(session: SparkSession, schema: str, name: str) -> str | None:
+    """Return where a table lies on this machine, or would by default; None: it does elsewhere."""
+    found = catalog_table(session, schema, name)
+    if found is None:
+        return folder_to_come(session, schema, name, None)
+    return local_folder(session, found.location())
 
 
 def query_columns(session: SparkSession, sql: str) -> list[dict[str, str]]:

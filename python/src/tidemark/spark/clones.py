@@ -21,10 +21,12 @@ from pyspark.sql import SparkSession
 from tidemark.errors import DataError, UsageError
 from tidemark.read.folders import NAME_PROPERTY
 from tidemark.rules.quoted import back_ticked, literal
+from tidemark.spark.catalog import table_folder
 from tidemark.spark.delta.log import log_of, newest
-from tidemark.spark.files import java_class, table_folder
+from tidemark.spark.files import java_class
 from tidemark.spark.iceberg import is_iceberg
 from tidemark.spark.places import register_delta, register_iceberg
+from tidemark.spark.tables_of_load import forget_tables
 
 TableName = tuple[str, str]
 """Schema and name."""
@@ -79,6 +81,7 @@ def drop_clone(session: SparkSession, table: TableName) -> None:
     """Drop a table that is there and its folder, which a drop of Iceberg's leaves behind."""
     folder = table_folder(session, *table)
     session.sql(f"drop table {_in_sql(table)}")
+    forget_tables()
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -261,19 +261,10 @@ def folder_to_come(session: SparkSession, schema: str, name: str, root: str | No
         if root
         else state.catalog().defaultTablePath(table_identifier(jvm, schema, name))
     )
-    return _here(session, folder)
+    return local_folder(session, folder)
 
 
-def table_folder(session: SparkSession, schema: str, name: str) -> str | None:
-    """Return where a table lies on this machine, or would by default; None: it does elsewhere."""
-    identifier = table_identifier(session._jvm, schema, name)
-    catalog = session._jsparkSession.sessionState().catalog()
-    if catalog.tableExists(identifier):
-        return _here(session, catalog.getTableMetadata(identifier).location())
-    return _here(session, catalog.defaultTablePath(identifier))
-
-
-def _here(session: SparkSession, folder: Any) -> str | None:
+def local_folder(session: SparkSession, folder: Any) -> str | None:
     """Return the path of a folder of this machine; None: it is none."""
     jvm: Any = session._jvm
     system = java_class(jvm, "org.apache.hadoop.fs.FileSystem")

@@ -33,7 +33,7 @@ from tidemark.spark.defaults import (
 )
 from tidemark.spark.gateway import spare_searches, spare_waits
 from tidemark.spark.messages import readable_error
-from tidemark.spark.packages import note_resolved, use_resolved
+from tidemark.spark.packages import check_ivy, ivy_folder, note_resolved, use_resolved
 from tidemark.spark.places import fill_metastore, follow_home
 
 LOCK_TIMEOUT_VARIABLE = "TIDEMARK_LOCK_TIMEOUT"
@@ -100,20 +100,31 @@ class Start:
 
     Attributes:
         ended: Whether it was.
+        is_awaited: Whether somebody waits for it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_awaited: bool = False) -> None:
         self.ended = False
-        self._lock = threading.Lock()
+        self.is_awaited = is_awaited
+        # a signal may end it in the thread that starts it
+        self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
 
     def popen(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
         """Start the JVM, unless the start was ended before."""
         with self._lock:
-            if self.ended:
-                raise SparkStartError("The start of Spark was interrupted. Run the command again")
+            self.check_not_ended()
             self._process = subprocess.Popen(*arguments, **options)
             return self._process
+
+    def check_not_ended(self) -> None:
+        """Refuse to go on with it after it was ended.
+
+        Raises:
+            SparkStartError: It was.
+        """
+        if self.ended:
+            raise SparkStartError("The start of Spark was interrupted. Run the command again")
 
     def end(self) -> None:
         """End the JVM, if there is one yet; let there be none if not."""
@@ -157,9 +168,11 @@ def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
     _set_python(conf)
     lock = _lock_metastore(home) if _is_embedded(conf) else None
     try:
-        _announce_downloads(conf)
         asked = dict(conf)
         resolved = use_resolved(conf, home.packages)
+        if not resolved:
+            check_ivy(conf)
+            _announce_downloads(conf)
         gateway = _start_jvm(conf, home, lock, start)
         try:
             is_new = _is_own(conf, home) and follow_home(gateway.jvm, home, conf[WAREHOUSE])
@@ -425,8 +438,7 @@ def _why_no_jvm(log: Path, start: int) -> str:
 
 def missing_packages(conf: Mapping[str, str]) -> list[str]:
     """Return those of `spark.jars.packages` that are not in the user's Ivy cache yet."""
-    default = Path.home() / ".ivy2.5.2"
-    jars = Path(conf.get("spark.jars.ivy", str(default))).expanduser() / "jars"
+    jars = ivy_folder(conf) / "jars"
     coordinates = [text.strip() for text in conf.get("spark.jars.packages", "").split(",")]
     missing = []
     for coordinate in filter(None, coordinates):

@@ -11,14 +11,62 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pyspark
 
+from tidemark.errors import ConfigError
+
 PACKAGES = "spark.jars.packages"
+_IVY = "spark.jars.ivy"
 _FOUND = ("spark.jars", "spark.submit.pyFiles")
 _FIXED = re.compile(r"[^:,]+:[^:,]+:(?![^,]*SNAPSHOT|latest)[\w.-]+")
+
+
+def ivy_folder(conf: Mapping[str, str]) -> Path:
+    """Return where Ivy keeps what it fetches.
+
+    Args:
+        conf: Spark's settings.
+    """
+    given = conf.get(_IVY, "")
+    return Path(given).expanduser() if given else _home_of_java() / ".ivy2.5.2"
+
+
+def _home_of_java() -> Path:
+    """Return `user.home` of Java, which asks who the user is before the environment."""
+    with suppress(ImportError, KeyError):
+        import pwd
+
+        known = pwd.getpwuid(os.getuid()).pw_dir
+        if len(known) > 2:
+            return Path(known)
+    return Path.home()
+
+
+def check_ivy(conf: Mapping[str, str]) -> None:
+    """Refuse packages where Ivy cannot write what it fetches: it ends with a trace of Java's.
+
+    Args:
+        conf: Spark's settings.
+
+    Raises:
+        ConfigError: It cannot.
+    """
+    # an Ivy settings file may name other folders
+    if not conf.get(PACKAGES) or conf.get("spark.jars.ivySettings"):
+        return
+    folder = ivy_folder(conf)
+    for place in (folder, folder / "cache", folder / "jars"):
+        above = next(one for one in (place, *place.parents) if one.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+            raise ConfigError(
+                f"{above} cannot be written, and Spark keeps the jars of {PACKAGES} in {folder}. "
+                f"Set {_IVY} in server_side_parameters of the profile to a folder of your own, or "
+                "give this user the right to write there"
+            )
 
 
 def use_resolved(conf: dict[str, str], note: Path) -> bool:

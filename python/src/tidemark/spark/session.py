@@ -6,6 +6,7 @@ A command that needs it has it started in the background while dbt parses the pr
 from __future__ import annotations
 
 import atexit
+import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -28,7 +29,7 @@ class _Shared:
         self.launched: Launched | None = None
         self.settings: dict[str, str] = {}
         self.directory: str | None = None
-        # a start in the background that is under way, or that nobody has asked for yet
+        # a start that is under way, or one in the background that nobody has asked for yet
         self.start: Start | None = None
         self.error: Exception | None = None
         # whether a later command of this process needs what an earlier one has started
@@ -49,10 +50,36 @@ def session_expected() -> Iterator[None]:
         return
     _shared.expected = True
     try:
-        yield
+        with _interrupted_at_once():
+            yield
     finally:
         _shared.expected = False
         abandon_start()
+
+
+@contextmanager
+def _interrupted_at_once() -> Iterator[None]:
+    """Have Ctrl-C end a start that is waited for: dbt waits for its threads, which wait for it."""
+    usual = signal.default_int_handler
+    is_main = threading.current_thread() is threading.main_thread()
+    # who has another handler has other ways to end
+    if not is_main or signal.getsignal(signal.SIGINT) is not usual:
+        yield
+        return
+
+    def interrupt(number: int, frame: Any) -> None:
+        start = _shared.start
+        if start is not None and start.is_awaited:
+            start.end()
+        usual(number, frame)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        # a session that started in this thread has Spark's own in its place
+        if signal.getsignal(signal.SIGINT) is interrupt:
+            signal.signal(signal.SIGINT, usual)
 
 
 def is_session_expected() -> bool:
@@ -119,14 +146,32 @@ def get_session(settings: Mapping[str, str]) -> SparkSession:
         TidemarkError: Java is missing, another process holds the metastore, or Spark does not
             start.
     """
+    awaited = _shared.start
+    if awaited is not None:
+        awaited.is_awaited = True
     with _shared.lock:
         _shared.start = None
         error, _shared.error = _shared.error, None
+        if awaited is not None:
+            _check_not_ended(awaited)
         if error is not None:
             raise error
         if _shared.session is not None and is_running(_shared.session):
             return _shared.session
-        return _open_session(settings, Start())
+        _shared.start = start = Start(is_awaited=True)
+        try:
+            return _open_session(settings, start)
+        except Exception:
+            _check_not_ended(start)
+            raise
+        finally:
+            _shared.start = None
+
+
+def _check_not_ended(start: Start) -> None:
+    if start.ended:
+        stop_session()  # what came of it has no JVM any more
+    start.check_not_ended()
 
 
 def _open_session(settings: Mapping[str, str], start: Start) -> SparkSession:
