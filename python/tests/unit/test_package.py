@@ -30,6 +30,7 @@ OWN = (
     "python/docs/assets/diff.png",
     "python/docs/assets/report-phone.png",
     "python/docs/assets/serve.png",
+    "python/docs/assets/search-words.js",
     "python/docs/assets/site.css",
     "python/examples/report.png",
     "python/tests/fixtures/debezium/",
