@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from tidemark.engine.quoted import identifier
+from tidemark.home import tidemark_home
 from tidemark.read.values import with_short_floats
 
 Source = Callable[[Any], str]
@@ -18,7 +19,9 @@ def _database() -> Any:
     """Return an empty database, as each new one takes longer than most queries."""
     import duckdb
 
-    return duckdb.connect()
+    # what memory does not hold lies below the home, not in the folder that somebody is in
+    folder = str(tidemark_home().temporary)
+    return duckdb.connect(config={"temp_directory": folder, "autoinstall_known_extensions": False})
 
 
 def show(db: Any, name: str, source: Source, select: str) -> None:
