@@ -90,12 +90,7 @@ from (
 ) as ends
 {%- if load['log'] %}
 left join (
-    select
-        _offset,
-        min({{ sequence }}) as first_read
-    from {{ relations['log'] }}
-    where _source_operation in ({{ tidemark._read_operations(cfg) }}) and {{ tidemark.in_force_expr() }}
-    group by _offset
+    {{ tidemark._first_reads_sql(cfg, relations) | indent(4) }}
 ) as earlier on ends._offset = earlier._offset
 {%- endif %}
 {%- endmacro -%}
@@ -205,13 +200,18 @@ select
     true as _tidemark_is_new
 {%- endmacro -%}
 
-{#- The least sequence of rows, of those that have one. -#}
-{%- macro _least_sequence_expr(cfg) -%}
-    {%- set sequence = tidemark.sequence_expr(cfg) -%}
-    {%- if not cfg['sequence_by'] -%}{{ return('min(' ~ sequence ~ ')') }}{%- endif -%}
-    {#- engines differ in how they order NULL within a struct -#}
-    {{ return('min_by(' ~ sequence ~ ', ' ~ tidemark.comparable_expr(cfg, sequence) ~ ') filter (where '
-        ~ sequence ~ ' is not null)') }}
+{#- Where each snapshot began that the log has rows of: the least sequence of these rows, as far as they have
+    one. -#}
+{%- macro _first_reads_sql(cfg, relations) -%}
+{%- set sequence = tidemark.sequence_expr(cfg) -%}
+select
+    _offset,
+    {#- engines differ in how they order NULL within a struct #}
+    {{ 'min_by(' ~ sequence ~ ', ' ~ tidemark.comparable_expr(cfg, sequence) ~ ') filter (where ' ~ sequence
+        ~ ' is not null)' if cfg['sequence_by'] else 'min(' ~ sequence ~ ')' }} as first_read
+from {{ relations['log'] }}
+where _source_operation in ({{ tidemark._read_operations(cfg) }}) and {{ tidemark.in_force_expr() }}
+group by _offset
 {%- endmacro -%}
 
 {%- macro _logged_table_events_sql(cfg, roles, relations) -%}
@@ -237,12 +237,7 @@ select
     false as _tidemark_is_new
 from {{ relations['log'] }} as logged
 left join (
-    select
-        _offset,
-        {{ tidemark._least_sequence_expr(cfg) }} as first_read
-    from {{ relations['log'] }}
-    where _source_operation in ({{ tidemark._read_operations(cfg) }}) and {{ tidemark.in_force_expr() }}
-    group by _offset
+    {{ tidemark._first_reads_sql(cfg, relations) | indent(4) }}
 ) as reads on logged._offset = reads._offset and logged._source_operation = 'SNAPSHOT'
 where {{ tidemark.in_force_expr(alias='logged') }} and logged._operation = 'T'
 {%- endmacro -%}

@@ -92,7 +92,7 @@ from (
 left join (
     select
         _offset,
-        min(_sequence_by) as first_read
+        min_by(_sequence_by, struct(_sequence_by is not null as is_told, _sequence_by.sequence_1 is not null as has_sequence_1, _sequence_by.sequence_1 as sequence_1, _sequence_by.is_stream is not null as has_is_stream, _sequence_by.is_stream as is_stream, _sequence_by.position is not null as has_position, _sequence_by.position as position, _sequence_by.supplied_num is not null as has_supplied_num, _sequence_by.supplied_num as supplied_num)) filter (where _sequence_by is not null) as first_read
     from shop.customers_in_sequence__log
     where _source_operation in ('READ', 'INSERT', 'UPSERT') and _superseded_by is null
     group by _offset
