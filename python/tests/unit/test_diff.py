@@ -29,7 +29,7 @@ from tidemark.diff.columns import Asked
 from tidemark.diff.database import Duck
 from tidemark.diff.markdown import as_markdown
 from tidemark.diff.model import Differences, TableDifference
-from tidemark.diff.rows import compare_rows
+from tidemark.diff.rows import compare_rows, fields_of
 from tidemark.diff.sides import Stored
 from tidemark.hashing.text import canonical_text
 from tidemark.read import delta, iceberg
@@ -478,6 +478,24 @@ def test_tables__that_only_spark_reads(shop: Path) -> None:
     assert "cannot be read" in found["failed"]["cities"] and found["tables"][0]["equal"]
 
 
+def test_tables__that_delta_rs_reads(tmp_path: Path) -> None:
+    """Where DuckDB does not read the files: their rows are taken as they come, and none to see the types."""
+    rows = column([1, 2], pa.int32())
+    a, b = side(tmp_path / "a", rows), side(tmp_path / "b", rows)
+    for one in ("a", "b"):
+        named = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+        protocol = {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **named}}
+        (tmp_path / one / "_delta_log/00000000000000000001.json").write_text(json.dumps(protocol))
+    a, b = (
+        replace(one, table=delta.open_table(str(tmp_path / name)))
+        for name, one in (("a", a), ("b", b))
+    )
+    with duckdb.connect() as db:
+        assert [one.name for one in fields_of(db, a)] == list(a.names)
+        assert db.sql("from duckdb_tables()").fetchall() == []
+    assert compare_rows(a, b, Asked()).equal
+
+
 def test_tables__without_pyarrow(tmp_path: Path) -> None:
     """DuckDB reads what delta-rs hands over by itself: PyArrow is an extra."""
     ids = pa.array(range(3000), pa.int64())
@@ -490,7 +508,7 @@ def test_tables__without_pyarrow(tmp_path: Path) -> None:
 import sys
 sys.modules["pyarrow"] = None
 from tidemark.diff.columns import Asked
-from tidemark.diff.rows import compare_rows
+from tidemark.diff.rows import compare_rows, fields_of
 from tidemark.diff.sides import Stored
 from tidemark.read.delta import open_table
 sides = [Stored(n, open_table({str(tmp_path)!r} + "/" + n), ("id", "v"), "t", ("id",)) for n in "ab"]

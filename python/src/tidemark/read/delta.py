@@ -132,12 +132,12 @@ class DeltaFiles:
     def _features(self) -> Sequence[str]:
         return self._table.protocol().reader_features or ()
 
-    def _source(self, db: Any, where: str = "true", columns: Sequence[str] = ()) -> str:
+    def _source(self, db: Any, where: str | None = None, columns: Sequence[str] = ()) -> str:
         """Return the rows of all files as a SELECT of DuckDB's, each column by its type now.
 
         Args:
             db: The connection.
-            where: Which rows are needed.
+            where: Which rows are needed, of a query that may read them twice; None: all, read once.
             columns: Which columns are needed; none: all.
 
         Raises:
@@ -151,19 +151,18 @@ class DeltaFiles:
                 raise
             return self._by_stream(db, where, columns)
 
-    def _by_stream(self, db: Any, where: str, columns: Sequence[str]) -> str:
-        """Return what delta-rs read of the rows and columns that are needed."""
+    def _by_stream(self, db: Any, where: str | None, columns: Sequence[str]) -> str:
+        """Return what delta-rs reads of the rows and columns that are needed."""
         from deltalake import QueryBuilder
 
-        name = f"read_{uuid4().hex}"
+        stream = f"read_{uuid4().hex}"
         chosen = ", ".join(map(identifier, columns)) or "*"
-        stream = (
-            QueryBuilder(_SETTINGS).register("t", self._table).execute(f"select {chosen} from t")
-        )
-        db.register("stream", stream)
-        db.execute(f"create temp table {name} as select * from stream where {where}")
-        db.unregister("stream")
-        return f"select * from {name}"
+        reader = QueryBuilder(_SETTINGS).register("t", self._table)
+        db.register(stream, reader.execute(f"select {chosen} from t"))
+        if where is None:
+            return f"select * from {stream}"
+        db.execute(f"create temp table {stream}_rows as select * from {stream} where {where}")
+        return f"select * from {stream}_rows"
 
     def _by_files(self, db: Any) -> str:
         """Return what DuckDB reads.
