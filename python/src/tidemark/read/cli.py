@@ -98,8 +98,11 @@ def status(names: Sequence[str], as_json: bool, **where: Any) -> None:
         click.echo("the project has no entities yet: tidemark init --help")
     else:
         show.show_statuses(found, dt.datetime.now(dt.UTC), stdout_console())
-    is_all = not (names or where["select"] or where["exclude"])
-    if is_all and not as_json and (orphans := orphans_of(project, tables, commits)):
+    if (
+        is_of_all(names, where)
+        and not as_json
+        and (orphans := orphans_of(project, tables, commits))
+    ):
         click.echo(orphans_note(orphans))
 
 
@@ -121,8 +124,8 @@ def runs(names: Sequence[str], limit: int, as_json: bool, **where: Any) -> None:
     The seconds of a commit are a part of the seconds that `tidemark run` shows for the model.
     """
     project, tables = open_project(where)
-    is_all = not (names or where["select"] or where["exclude"])
     chosen = selected_entities(project, names, where)
+    is_all = is_of_all(names, where)
     relations = None if is_all else [entity.relation for entity in chosen]
     failures = [
         failure
@@ -355,6 +358,11 @@ def chosen_entities(project: KnownProject, names: Iterable[str]) -> list[Entity]
                 f"lists.{hint}"
             )
     return [project.entities[name] for name in wanted or project.entities]
+
+
+def is_of_all(names: Sequence[str], where: Mapping[str, Any]) -> bool:
+    """Say whether neither names nor dbt's selection choose among the entities."""
+    return not (names or where["select"] or where["exclude"])
 
 
 def selected_entities(
