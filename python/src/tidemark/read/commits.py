@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidemark.engine.quoted import identifier, literal
-from tidemark.read.macros import by_duckdb
+from tidemark.read.macros import in_duckdb
 from tidemark.read.project import Entity
 from tidemark.read.tables import Tables
 
@@ -171,7 +171,7 @@ def first_commit(tables: Tables, relation: str) -> int:
     path = tables.commits()
     if not tables.exists(path):
         return 0
-    floor = by_duckdb(tables.macros.feed_floor_sql("t", relation))
+    floor = in_duckdb(tables.macros.feed_floor_sql("t", relation))
     own = f"relation = {literal(relation)}"
     (found,) = tables.rows(path, f"select ({floor}) as floor, min(commit_id) as first from t", own)
     return int(found["floor"] or found["first"] or 0)
@@ -179,7 +179,7 @@ def first_commit(tables: Tables, relation: str) -> int:
 
 def _last_states(tables: Tables) -> str:
     """Return a query of the last state of each commit."""
-    return by_duckdb(f"select * from {tables.macros.last_commits_sql('t')}")
+    return in_duckdb(f"select * from {tables.macros.last_commits_sql('t')}")
 
 
 def _commit(row: dict[str, Any]) -> Commit:

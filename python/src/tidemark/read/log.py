@@ -9,7 +9,7 @@ from typing import Any
 
 from tidemark.errors import ConfigError
 from tidemark.read.commits import recorded_config
-from tidemark.read.macros import Macros, by_duckdb
+from tidemark.read.macros import Macros, in_duckdb
 from tidemark.read.project import Entity
 from tidemark.read.tables import Tables
 
@@ -73,12 +73,12 @@ class Log:
             condition += f" and _business_date <= date'{moment}'"
         # an event that changed nothing by the sequence may have changed the row as known by a date
         with_unchanged = is_date and self.is_of_events
-        return by_duckdb(self.macros.as_of_rows_sql(self.roles, "t", condition, with_unchanged))
+        return in_duckdb(self.macros.as_of_rows_sql(self.roles, "t", condition, with_unchanged))
 
     def in_order_sql(self) -> str:
         """Return a query of all rows that are meant, those of a key in their order."""
         order = self.macros.log_order_expr(self.roles)
-        return by_duckdb(f"select * from t order by {order} asc nulls first")
+        return in_duckdb(f"select * from t order by {order} asc nulls first")
 
     def effects_sql(self) -> str:
         """Return the same, with what events did by themselves that changed nothing (N)."""
@@ -86,7 +86,7 @@ class Log:
             return self.in_order_sql()
         order = self.macros.log_order_expr(self.roles)
         effects = self.macros.effects_of_events_sql("t", "true", order)
-        return by_duckdb(
+        return in_duckdb(
             f"select * except (_tidemark_is_same) from {effects} order by {order} asc nulls first"
         )
 

@@ -103,7 +103,7 @@ def _returning(macro: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cache
-def by_duckdb(sql: str) -> str:
+def in_duckdb(sql: str) -> str:
     """Return a query that macros wrote, in DuckDB's SQL."""
     from tidemark.sessions.contract import crossed
 

@@ -16,7 +16,7 @@ from typing import Any
 from tidemark.engine.quoted import identifier
 from tidemark.read.commits import Commit
 from tidemark.read.landed_lines import places_of
-from tidemark.read.macros import by_duckdb
+from tidemark.read.macros import in_duckdb
 from tidemark.read.project import Entity
 from tidemark.read.tables import Tables
 from tidemark.read.values import value_text
@@ -273,7 +273,7 @@ def open_rejects_sql(tables: Tables, entity: Entity, own: Sequence[Commit]) -> s
     if "_resolved_by" not in there:
         return f"select * from t where {counts}"
     is_events = _has_events(tables, entity)
-    return by_duckdb(tables.macros.open_rejects_sql("t", counts, is_events))
+    return in_duckdb(tables.macros.open_rejects_sql("t", counts, is_events))
 
 
 def _has_events(tables: Tables, entity: Entity) -> bool:
