@@ -174,11 +174,16 @@ def load_macros(*folders: str) -> dict[str, Any]:
         >>> load_macros("expr")["quote_identifier"]("a`b")
         '`a``b`'
     """
-    sources: dict[str, str] = {}
+    return callable_macros(macro_texts(*folders))[0]
+
+
+def macro_texts(*folders: str) -> dict[str, str]:
+    """The text of the file that each macro under `macros/<folder>` stands in, by the macro's name."""
+    found: dict[str, str] = {}
     for folder in folders:
         for path in sorted((ROOT / "macros" / folder).rglob("*.sql")):
             environment = jinja.get_environment(None, capture_macros=False)
             source = path.read_text(encoding="utf-8")
             for node in environment.parse(source).find_all(jinja.jinja2.nodes.Macro):
-                sources[node.name.removeprefix("dbt_macro__")] = source
-    return callable_macros(sources)[0]
+                found[node.name.removeprefix("dbt_macro__")] = source
+    return found

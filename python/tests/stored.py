@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from deltalake import write_deltalake
 
 from tests import iceberg_tables
+from tests.macros import macro_texts
 from tidemark.read.project import Entity, KnownProject
 
 NOW = dt.datetime(2026, 3, 5, 12, tzinfo=dt.UTC)
@@ -92,17 +92,8 @@ REJECTS = [
 ]  # fmt: skip
 
 
-def _macros() -> dict[str, str]:
-    """What dbt parses of the package's macros, as look-ups keep it."""
-    found: dict[str, str] = {}
-    for path in sorted((Path(__file__).parents[2] / "macros").glob("**/*.sql")):
-        text = path.read_text(encoding="utf-8")
-        for one in re.findall(r"\{%-? macro .*?\{%-? endmacro -?%\}", text, re.DOTALL):
-            found[re.match(r"\{%-? macro (\w+)", one)[1]] = one  # type: ignore[index]
-    return found
-
-
-MACROS = _macros()
+MACROS = macro_texts("expr", "events", "log", "read")
+"""Those that look-ups ask, as the project keeps them, and more."""
 
 
 def known_shop(folder: Path) -> KnownProject:
